@@ -8,7 +8,7 @@ OUT ?= build/pictures
 
 .DEFAULT_GOAL := help
 .PHONY: help check static test costs packaging lint format types walls docs pictures bench lowest rooms house \
-	lock install dist audit sbom mutants
+	lock formula install dist audit sbom mutants site demo
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,13 @@ pictures: ## the pictures of README and tour; every screen, size and theme into 
 	$(PYTHON) scripts/make_pictures.py --all $(OUT)
 	$(PYTHON) scripts/make_pictures.py
 	$(PYTHON) scripts/make_pictures.py --tour
+	$(PYTHON) scripts/make_pictures.py --frameworks
+
+site: ## the documentation as a site in build/site; needs `pip install --group docs`
+	$(PYTHON) -m mkdocs build --strict
+
+demo: ## the moving picture of the README, docs/demo.gif
+	$(PYTHON) scripts/make_demo.py
 
 bench: ## what benchmarks/RESULTS.md measures (minutes)
 	$(PYTHON) -m benchmarks.read
@@ -80,6 +87,9 @@ lock: ## what CI installs, with hashes, for every Python (needs uv); newest: mak
 	$(LOCK) pyproject.toml --all-extras --constraint .ci/lock/runtime.txt \
 		--output-file .ci/lock/dev.txt
 	$(LOCK) --group pyproject.toml:tools --output-file .ci/lock/tools.txt
+
+formula: ## the resources of the Homebrew formula, from the lock (needs uv)
+	$(PYTHON) scripts/formula.py
 
 install: ## the locked dependencies and this checkout, into the environment of PYTHON
 	$(PYTHON) -m pip install --require-hashes --requirement .ci/lock/dev.txt

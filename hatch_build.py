@@ -1,13 +1,44 @@
-"""Adds to the wheel what is made from the table of verbs: manual page and completion scripts."""
+"""Adds to the wheel what is made from the table of verbs: manual page and completion scripts; and
+gives the README of the checkout, whose links are relative, links that an index can show."""
 
 from __future__ import annotations
 
+import re
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+from hatchling.metadata.plugin.interface import MetadataHookInterface
+
+#: What stands before the path of a picture or of a link, in Markdown or HTML: no address follows,
+#: and no heading.
+_RELATIVE = re.compile(r'(?:(!\[[^]]*\]\(|\bsrc(?:set)?=")|(\]\(|\bhref="))(?!\w+:|#)')
+
+
+def absolute(readme: str, source: str, version: str) -> str:
+    """The README with links to the files of this version below the address ``source``."""
+
+    def target(found: re.Match[str]) -> str:
+        kind = "raw" if found[1] else "blob"
+        return f"{found[0]}{source}/{kind}/v{version}/"
+
+    return _RELATIVE.sub(target, readme)
+
+
+class Readme(MetadataHookInterface):
+    """The description in the metadata of wheel and sdist."""
+
+    def update(self, metadata: dict[str, Any]) -> None:
+        root = Path(self.root)
+        version = re.search(r'__version__ = "(.+)"', (root / "rltui/version.py").read_text("utf-8"))
+        assert version is not None
+        text = (root / "README.md").read_text("utf-8")
+        metadata["readme"] = {
+            "content-type": "text/markdown",
+            "text": absolute(text, metadata["urls"]["Source"], version[1]),
+        }
 
 
 class CustomBuildHook(BuildHookInterface):  # type: ignore[type-arg]

@@ -14,11 +14,14 @@ import sys
 import textwrap
 from pathlib import Path
 
+from generate_schemas import schema_files  # beside this file
+
 from rltui.catalogue import Catalogue, load_catalogue
-from rltui.catalogue.model import Range
+from rltui.catalogue.model import Category, Range
 from rltui.core.errors import DocumentError
 from rltui.core.level import Level
 from rltui.formats import ALL_FORMATS, FORMATS
+from rltui.health.canary import failures
 from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.rule import Rule
 from rltui.health.rules import load_rules
@@ -368,6 +371,51 @@ def keys_page() -> str:
     return "\n".join(lines) + "\n"
 
 
+#: Metrics of a tab that are listed.
+_SOME = 4
+
+
+def tabs_table(catalogue: Catalogue, framework: str) -> str:
+    """What the tabs show of a framework: some names that it logs, by category."""
+    found: dict[Category, dict[str, str]] = {}
+    order = list(catalogue.metrics)
+    known = (e for e in catalogue.entries(framework) if e.metric.key in catalogue.metrics)
+    for entry in sorted(known, key=lambda e: order.index(e.metric.key)):
+        metric = entry.metric
+        if entry.pattern.exact and metric.category not in (Category.OTHER, Category.PROGRESS):
+            found.setdefault(metric.category, {}).setdefault(metric.title, entry.pattern.text)
+    lines = ["| tab | shows, among others |", "| --- | --- |"]
+    for category in Category:
+        named = list(found.get(category, {}).items())
+        if named:
+            cells = ", ".join(f"{title} `{tag}`" for title, tag in named[:_SOME])
+            lines.append(f"| {category.heading} | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
+def failures_list(catalogue: Catalogue, rules: tuple[Rule, ...], framework: str) -> str:
+    """The failures that a framework's names can show, the worst first, as a paragraph."""
+    resolver = catalogue.resolver(framework)
+    infos = {name: resolver.resolve(name) for name in resolver.names}
+    known = catalogue.recognise(infos, framework=framework)
+    every = failures(rules, infos, known)
+    titles = dict.fromkeys(failure.symptom.title for failure in every if failure.watched)
+    return textwrap.fill("; ".join(titles) + ".", 116, break_on_hyphens=False) + "\n"
+
+
+def framework_pages(catalogue: Catalogue, rules: tuple[Rule, ...]) -> dict[Path, str]:
+    """The pages of docs/frameworks with their generated parts."""
+    found = {}
+    for path in sorted((ROOT / "docs" / "frameworks").glob("*.md")):
+        text = path.read_text(encoding="utf-8")
+        for framework in re.findall(r"<!-- generated: tabs (\S+) -->", text):
+            text = _with_block(text, f"tabs {framework}", tabs_table(catalogue, framework))
+            listed = failures_list(catalogue, rules, framework)
+            text = _with_block(text, f"failures {framework}", listed)
+        found[path] = text
+    return found
+
+
 def _with_block(text: str, name: str, table: str) -> str:
     pattern = re.compile(_BLOCK.format(name=name), re.DOTALL)
     return pattern.sub(lambda m: m[1] + table + m[2], text)
@@ -388,6 +436,8 @@ def documents() -> dict[Path, str]:
         ROOT / "docs" / "keys.md": keys_page(),
         ROOT / "docs" / "metrics.md": metrics_page(catalogue),
         ROOT / "docs" / "rules.md": rules_page(rules),
+        **framework_pages(catalogue, rules),
+        **schema_files(ROOT / "docs" / "schemas", rules),
     }
 
 

@@ -1,7 +1,8 @@
 """Draws every screen of the app from demo data, the same pixels in every run.
 
-    python scripts/make_pictures.py                   the README's picture, docs/overview.png
+    python scripts/make_pictures.py                   the picture of the index, docs/overview.png
     python scripts/make_pictures.py --tour            those of docs/tour.md, docs/tour/*.png
+    python scripts/make_pictures.py --frameworks      those of docs/frameworks, from test fixtures
     python scripts/make_pictures.py --first-screen    the text of docs/first-screen.md
     python scripts/make_pictures.py --all DIRECTORY   every screen, size and theme as SVG
     python scripts/make_pictures.py --all DIRECTORY --png --only metric --size 120x36
@@ -17,8 +18,10 @@ import asyncio
 import contextlib
 import html
 import io
+import math
 import os
 import re
+import shutil
 import sys
 import tempfile
 import threading
@@ -34,6 +37,7 @@ from rltui import cli
 from rltui.commands import terminal, watch
 from rltui.core.clock import SystemClock
 from rltui.demo import SCENARIOS, DemoRun, demo_runs
+from rltui.session import JudgedRun, Session
 from rltui.tui import pump
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -41,6 +45,8 @@ SIZES = ((80, 24), (120, 36), (160, 45), (200, 50))
 THEMES = ("dark", "light")
 #: The time at which all pictures are taken; nothing moves while they are.
 NOW = 1_800_000_000.0
+#: Seconds since the last row of a fixture.
+_MOMENT_S = 20.0
 _SEED, _STEPS, _TOTAL = 7, 127, 400
 #: run -> its story; the names order the list of runs.
 _RUNS = {
@@ -67,6 +73,8 @@ class Shot:
     """Argument of ``rltui watch``; empty for the list of what could be watched."""
     demo: str = ""
     """Scenario of ``rltui demo`` that is watched instead."""
+    fixture: str = ""
+    """Log below tests/fixtures that is watched instead, as if it had just been written."""
 
 
 SHOTS = (
@@ -120,11 +128,22 @@ FIRST = {
     "Crashed: why, and where it stood.": "crash",
     "Stalled: how long, and what is usual.": "hang",
 }
+#: The pictures of docs/frameworks: page -> the log, below tests/fixtures.
+FRAMEWORKS = {
+    "verl": "labelled/verl/grpo_kl_blowup",
+    "trl": "labelled/trl/rloo_length_drop",
+    "openrlhf": "frameworks/openrlhf/qwen-grpo",
+    "sb3": "labelled/sb3/ppo_cartpole_lr_high",
+    "rsl_rl": "frameworks/rsl_rl",
+    "rllib": "labelled/rllib/ppo_cartpole_healthy",
+    "prime-rl": "frameworks/prime-rl",
+    "ms-swift": "frameworks/ms-swift",
+}
 #: Place and text of a part of a line in a screenshot.
 _TEXT = re.compile(r'<text [^>]*?x="([\d.]+)" y="([\d.]+)"[^>]*line-\d+[^>]*>(.*?)</text>')
-#: The picture of the README.
-README = Shot("overview", ())
-README_SIZE = TOUR_SIZE = (120, 36)
+#: The picture of the index.
+INDEX = Shot("overview", ())
+INDEX_SIZE = TOUR_SIZE = (120, 36)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,14 +186,29 @@ def write_demo(scenario: str) -> Path:
     return logdir
 
 
-def _console_log(logdir: Path) -> str:
-    """What verl prints of the run in ``logdir``."""
-    from rltui.session import Session
+def copy_fixture(name: str) -> tuple[str, float]:
+    """Name of a copy of a log here, and the time a moment after its last row."""
+    source = ROOT / "tests" / "fixtures" / name
+    logdir = Path(source.name)
+    shutil.copytree(source, logdir)
+    (run,) = _read(logdir)
+    ends = [run.series(tag).wall_times[-1] for tag in run.data.tags]
+    now = max((float(end) for end in ends if math.isfinite(end)), default=NOW) + _MOMENT_S
+    for path in logdir.rglob("*"):
+        os.utime(path, (now - _MOMENT_S, now - _MOMENT_S))
+    return str(logdir), now
 
+
+def _read(logdir: Path) -> tuple[JudgedRun, ...]:
     session = Session([logdir])
     session.scan()
     session.read_all()
-    (run,) = session.runs()
+    return tuple(session.runs())
+
+
+def _console_log(logdir: Path) -> str:
+    """What verl prints of the run in ``logdir``."""
+    (run,) = _read(logdir)
     rows: dict[int, list[str]] = {}
     for tag in run.data.tags:
         series = run.series(tag)
@@ -216,8 +250,12 @@ def take(shot: Shot, size: tuple[int, int], theme: str) -> str:
         found.append(asyncio.run(_drive(app, shot, size)))
 
     logdir = str(write_demo(shot.demo)) if shot.demo else shot.logdir
+    now = NOW
+    if shot.fixture:
+        logdir, now = copy_fixture(shot.fixture)
     arguments = ["watch", "--theme", theme, "--marker", "braille", *filter(None, [logdir])]
     with (
+        patch.object(SystemClock, "now", lambda _: now),
         patch.object(App, "run", run),
         patch.object(terminal, "has_terminal", lambda: True),
         patch.object(watch, "has_terminal", lambda: True),
@@ -311,8 +349,14 @@ def jobs_of(options: argparse.Namespace) -> list[list[Job]]:
             [Job(shot, TOUR_SIZE, "dark", ROOT / "docs" / "tour" / shot.name, (".png",))]
             for shot in TOUR
         ]
+    if options.frameworks:
+        target = ROOT / "docs" / "frameworks"
+        return [
+            [Job(Shot(name, (), fixture=fixture), TOUR_SIZE, "dark", target / name, (".png",))]
+            for name, fixture in FRAMEWORKS.items()
+        ]
     if options.all is None:
-        return [[Job(README, README_SIZE, "dark", ROOT / "docs" / "overview", (".png",))]]
+        return [[Job(INDEX, INDEX_SIZE, "dark", ROOT / "docs" / "overview", (".png",))]]
     sizes = [s for s in SIZES if options.size in (None, f"{s[0]}x{s[1]}")]
     shots = [s for s in SHOTS if options.only in (None, s.name)]
     target = options.all.resolve()
@@ -332,6 +376,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="draw the screens of rltui from demo data")
     parser.add_argument("--all", type=Path, metavar="DIRECTORY", help="every screen, into here")
     parser.add_argument("--tour", action="store_true", help="the pictures of docs/tour.md")
+    parser.add_argument("--frameworks", action="store_true", help="those of docs/frameworks")
     parser.add_argument("--png", action="store_true", help="PNG beside the SVG")
     parser.add_argument("--only", choices=[s.name for s in SHOTS], help="one screen")
     parser.add_argument("--size", choices=[f"{w}x{h}" for w, h in SIZES], help="one size")

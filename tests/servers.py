@@ -15,6 +15,8 @@ class Inbox(HTTPServer):
         self.bodies: list[tuple[str, str]] = []
         """(content type, body)."""
         self.answer = 200
+        self.answers: list[int] = []
+        """Codes of the first answers, before ``answer``."""
         self.location = ""
         """Where a redirect leads."""
         self.gets = 0
@@ -28,7 +30,8 @@ class _PostHandler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         body = self.rfile.read(int(self.headers["Content-Length"])).decode()
         self.server.bodies.append((self.headers["Content-Type"], body))
-        self.send_response(self.server.answer)
+        answers = self.server.answers
+        self.send_response(answers.pop(0) if answers else self.server.answer)
         if self.server.location:
             self.send_header("Location", self.server.location)
         self.end_headers()

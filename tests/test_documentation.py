@@ -38,6 +38,7 @@ def load_script(name: str) -> ModuleType:
     spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module  # dataclasses look their module up
+    sys.path.append(str(ROOT / "scripts"))  # for modules beside it
     spec.loader.exec_module(module)
     return module
 

@@ -52,7 +52,7 @@ def follow(config: str, folder: Path) -> None:
 def test_incoming_webhook(tmp_path: Path) -> None:
     example = block("Slack", "yaml")
     with receiving() as inbox:
-        follow(re.sub(r"https://\S+", inbox.url, example), tmp_path)
+        follow(re.sub(r"https://[^\s\]]+", inbox.url, example), tmp_path)
     events = [json.loads(body) for _, body in inbox.bodies]
     assert {e["schema"] for e in events} == {"rltui.event/1"}
     assert any("entropy collapse, bad since" in e["text"] for e in events)
@@ -60,7 +60,7 @@ def test_incoming_webhook(tmp_path: Path) -> None:
 
 def test_ntfy(tmp_path: Path) -> None:
     with receiving() as inbox:
-        follow(re.sub(r"https://\S+", inbox.url, block("ntfy", "yaml")), tmp_path)
+        follow(re.sub(r"https://[^\s\]]+", inbox.url, block("ntfy", "yaml")), tmp_path)
     assert any("entropy collapse, bad since" in body for _, body in inbox.bodies)
     assert {kind for kind, _ in inbox.bodies} == {"text/plain; charset=utf-8"}
 

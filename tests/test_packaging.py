@@ -6,6 +6,7 @@ that runs the tests. Where a build cannot be had the tests skip, unless RLTUI_PA
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import tarfile
 import venv
 import zipfile
 from collections.abc import Sequence
+from email import message_from_bytes
+from html.parser import HTMLParser
 from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,9 +26,10 @@ import pytest
 from rltui.cli.completion import completion_script
 from rltui.cli.manual import manual_page
 from rltui.cli.program import build_parser
-from rltui.commands.verbs import SHELLS
+from rltui.commands.verbs import NAMES, SHELLS
 from rltui.version import __version__
-from tests.places import ROOT
+from tests.places import FIXTURES, ROOT
+from tests.tables import cases, table
 
 REQUIRED = os.environ.get("RLTUI_PACKAGING") == "require"
 
@@ -135,6 +139,67 @@ def installed(wheel: Path, base: Path) -> Path:
     return target / "bin"
 
 
+#: All that the core needs; docs/installation.md names them.
+MINIMAL = ("pyyaml", "numpy", "orjson", "wcwidth")
+
+
+@pytest.fixture(scope="module")
+def minimal(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The program in an environment of the wheel and the minimal set alone, beside some logs."""
+    place = tmp_path_factory.mktemp("minimal")
+    bin_dir = installed(wheel, place)
+    (outer,) = (place / "venv").rglob("outer.pth")
+    outer.unlink()
+    shipped = [file for name in MINIMAL for file in distribution(name).files or ()]
+    if not shipped:
+        cannot("the packages were not installed by pip, which lists their files")
+    for top in {file.parts[0] for file in shipped} - {"..", "__pycache__"}:
+        (outer.parent / top).symlink_to(distribution("numpy").locate_file(top))
+    for name, target in {
+        "logs": FIXTURES / "labelled/verl/grpo_kl_blowup",
+        "settings.tfevents": FIXTURES / "tfevents/hparams.tfevents",
+        "expect.yaml": ROOT / "examples/gate/expect.yaml",
+    }.items():
+        (place / name).symlink_to(target)
+    return bin_dir / "rltui"
+
+
+@cases(__file__, "minimal", ids=lambda _: None)
+def test_every_verb_works_without_what_it_does_not_need(
+    command: str, code: int, said: str, minimal: Path, tmp_path: Path
+) -> None:
+    """Or names the package in one line."""
+    environ = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "LANG": "C.UTF-8"}
+    running = subprocess.Popen(
+        [minimal, *command.split()],
+        cwd=minimal.parents[2],
+        env=environ,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with running:
+        assert running.stderr is not None
+        first = running.stderr.readline() if code == 143 else ""
+        if code == 143:
+            running.terminate()
+        out, err = running.communicate(timeout=60)
+    assert running.returncode == code, (out, err)
+    assert re.match(said, (first + err) if code in (2, 143) else out), (out, err)
+    assert "Traceback" not in err
+
+
+def test_values_that_need_a_package_are_named_and_the_others_read(minimal: Path) -> None:
+    found = run([minimal, "snapshot", "settings.tfevents", "--json"], minimal.parents[2])
+    assert "hparam/best_reward" in found
+    assert "a setting or rare kind of number needs tensorboard: " in found
+
+
+def test_the_table_has_every_verb() -> None:
+    assert {c["command"].split()[0] for c in table(__file__)["minimal"]} >= {*NAMES, "help"}
+
+
 def check(bin_dir: Path, root: Path, cwd: Path) -> None:
     cwd.mkdir()
     assert run([bin_dir / "rltui", "--version"], cwd).strip() == f"rltui {__version__}"
@@ -181,6 +246,32 @@ def test_wheel_holds_manual_page_and_completion_scripts(wheel: Path) -> None:
     assert scripts == [completion_script(build_parser(), shell) for shell in SHELLS]
 
 
+def test_an_index_shows_the_readme_with_links_that_lead_somewhere(wheel: Path, sdist: Path) -> None:
+    """As it renders it: pictures and links are addresses, of files that there are."""
+    pytest.importorskip("twine")
+    markdown = pytest.importorskip("readme_renderer.markdown")
+    with zipfile.ZipFile(wheel) as archive:
+        written = archive.read(f"rltui-{__version__}.dist-info/METADATA")
+    metadata = message_from_bytes(written)
+    text = metadata.get_payload(decode=True)
+    assert isinstance(text, bytes)
+    shown = markdown.render(text.decode())
+    assert shown
+    found: list[str] = []
+
+    class Links(HTMLParser):
+        def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+            found.extend(value or "" for name, value in attrs if name in ("href", "src"))
+
+    Links().feed(shown)
+    home = dict(url.split(", ") for url in metadata.get_all("Project-URL", []))["Source"]
+    ours = [re.sub(rf"^{home}/(?:raw|blob)/v{__version__}/", "", link) for link in found]
+    paths = [link for link in ours if not link.startswith("https://")]
+    assert {"docs/demo.gif", "docs/index.md", "SECURITY.md"} <= set(paths)
+    assert [p for p in paths if not (ROOT / p.partition("#")[0]).exists()] == []
+    run([sys.executable, "-m", "twine", "check", "--strict", wheel, sdist], ROOT)
+
+
 def test_wheel_says_that_it_is_typed(wheel: Path) -> None:
     """PEP 561: without the marker type checkers ignore the annotations."""
     assert "rltui/py.typed" in zipfile.ZipFile(wheel).namelist()
@@ -189,7 +280,7 @@ def test_wheel_says_that_it_is_typed(wheel: Path) -> None:
 def test_sdist_holds_what_a_packager_needs(sdist: Path) -> None:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    for name in ("LICENSE", "README.md", "CHANGELOG.md", "config.example.yaml", "hatch_build.py"):
+    for name in ("LICENSE", "SECURITY.md", "CITATION.cff", "CHANGELOG.md", "hatch_build.py"):
         assert name in names
     assert {"tests/conftest.py", "themes/dark.yaml", "rltui/cli/__init__.py"} <= names
 

@@ -26,17 +26,11 @@ from rltui.core.block import FloatArray, IntArray, ValueArray
 from rltui.core.errors import RltuiError, UsageError
 from rltui.core.installation import to_add
 from rltui.core.text import Json
-from rltui.output.json_document import (
-    EventDocument,
-    LevelWord,
-    NoteDocument,
-    RunVerdict,
-    check_document,
-    event_line,
-    note_document,
-)
+from rltui.facts.goals import open_goals
+from rltui.output.json_document import EventDocument, check_document, event_line, note_document
 from rltui.output.json_text import dump
 from rltui.output.points import export_names
+from rltui.output.verdict_types import LevelWord, NoteDocument, RunVerdict
 from rltui.session import JudgedRun, Session
 from rltui.session.event import changes
 from rltui.session.naming import called
@@ -291,7 +285,9 @@ def _session(logdir: Logdirs, choice: Choice, config: str | os.PathLike[str] | N
     path = None if config is None else Path(config)
     logdirs = (logdir,) if isinstance(logdir, (str, os.PathLike)) else logdir
     paths = [p if isinstance(p, Path) else parse_logdir(os.fspath(p)) for p in logdirs]
-    session = Session(paths, load_config(path, os.environ, {}), choice=choice)
+    settings = load_config(path, os.environ, {})
+    session = Session(paths, settings, choice=choice)
+    session.goals = open_goals(settings) if settings.hooks.goals else {}
     session.scan()
     return session
 

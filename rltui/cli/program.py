@@ -24,8 +24,8 @@ from rltui.commands.verbs import (
     Exit,
     Verb,
 )
-from rltui.core.errors import RltuiError, UnreachableError, did_you_mean
-from rltui.core.installation import cache_directory, state_directory
+from rltui.core.errors import RltuiError, UnreachableError, UsageError, did_you_mean
+from rltui.core.installation import cache_directory, need, state_directory
 from rltui.core.kept_documents import KEPT, keeping
 from rltui.core.text import clean
 from rltui.core.yaml_document import nearest
@@ -86,6 +86,10 @@ class _PrintCompletion(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, _: object, values: object, *__: object
     ) -> None:
+        try:
+            need("--print-completion", "shtab")
+        except UsageError as error:
+            parser.exit(Exit.USAGE, f"rltui: {error}\n")
         from rltui.cli.completion import completion_script  # only who asks for it needs it
 
         emit(completion_script(parser, str(values)))

@@ -49,6 +49,10 @@ def open_session(options: argparse.Namespace, config: Config | None = None, **ho
     config = config or open_config(options)
     session = Session(options.logdirs, config, choice=choice, pipe=getattr(options, "pipe", 0))
     session.scan()
+    if config.hooks.goals:
+        from rltui.facts.goals import open_goals  # few users have one
+
+        session.goals = open_goals(config)
     gc.set_threshold(20_000, 20, 20)  # from here on there is garbage
     if options.debug_log is not None:
         options.debug_log.opened(session)

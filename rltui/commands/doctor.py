@@ -13,6 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from rltui.catalogue import load_catalogue
+from rltui.commands.alerts import survival, targets_of
 from rltui.commands.lint import errors_in, own_documents
 from rltui.commands.standard_output import emit
 from rltui.commands.terminal import marker_of, mouse_of
@@ -56,6 +57,11 @@ def doctor(options: argparse.Namespace) -> int:
         "formats": {
             "logs": [f.name for f in FORMATS],
             "trackers": list(dict.fromkeys(t.name for t in TRACKERS)),
+        },
+        "alerts": {
+            "events": list(config.hooks.events),
+            "targets": targets_of(config.hooks),
+            "after_logout": survival(),
         },
         "logdirs": [_logdir(p, config) for p in options.logdirs],
     }

@@ -19,6 +19,7 @@ from rltui.core.text import clean, counted
 from rltui.core.yaml_document import Node, complain_of, every_error, nearest, read_document
 from rltui.draw.theme import load_theme
 from rltui.facts.gate import Known, read_conditions
+from rltui.facts.goals import open_goals
 from rltui.health.cases import run_cases
 from rltui.health.configured import open_catalogue, open_rules
 from rltui.health.rule import OWN_RANGE
@@ -124,6 +125,7 @@ def _read_config(path: Path) -> None:
         tags = (catalogue.resolver(d).resolve(name) for d in catalogue.dialects)
         if hint != name and hint and not any(info.metric for info in tags):
             complain_of(f"unknown metric {name!r}", config.metrics_node, name, catalogue.metrics)
+    open_goals(config)
     keys_of(config)
     load_theme(config.view.theme, config.theme_dirs)
 

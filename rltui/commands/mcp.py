@@ -11,17 +11,17 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import inspect
 import os
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import closing, suppress
-from functools import cached_property
-from importlib.util import find_spec
+from functools import cached_property, partial
 from pathlib import Path
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from urllib.parse import unquote
 
 from rltui.commands.command import open_config, open_session, report_trouble
 from rltui.commands.departure import departing
@@ -29,65 +29,40 @@ from rltui.commands.terminal import is_piped
 from rltui.commands.verbs import Exit
 from rltui.core.errors import RltuiError, UsageError
 from rltui.core.fault import reported
-from rltui.core.installation import state_directory, to_add
-from rltui.core.text import Json, Names, clean
+from rltui.core.installation import need, state_directory
+from rltui.core.text import Json, Names
 from rltui.facts.samples import Read, SampleBrowser, root_of
 from rltui.health.configured import open_catalogue, open_rules
 from rltui.output import brief
 from rltui.output import tool_answers as texts
 from rltui.output.brief_entry import quoted
 from rltui.output.explain import explain_document, explain_text
-from rltui.output.tool_answers import DATA
+from rltui.output.json_document import run_entry
+from rltui.output.json_text import dump
+from rltui.output.tool_answers import DATA, Answer
 from rltui.session import JudgedRun, Session
 from rltui.session.answers import Answers
-from rltui.session.event import Watcher, updates
+from rltui.session.event import FINISHED, Watcher, updates
 from rltui.sources.side_files.sample_files import SampleSet
 from rltui.sources.side_files.trajectory import SampleRow
-from rltui.version import __version__
 
 if TYPE_CHECKING:
-    from mcp.server import Server
-
     from rltui.catalogue import Catalogue
     from rltui.health.rule import Rule
 
 T = TypeVar("T")
 
-#: Seconds for which the first answers wait until the logs have been read, an answer waits for
-#: points that were unloaded, and ``wait`` lasts at most.
+#: Seconds for which the first answers wait until the logs have been read, and an answer waits for
+#: points that were unloaded.
 _FIRST_READ_S = 20.0
 _LOAD_S = 10.0
-#: The most that an argument of a tool may ask for.
-_MOST = {
-    "points": texts.MOST_POINTS,
-    "worst": texts.MOST_SAMPLES,
-    "lines": texts.MOST_LINES,
-    "seconds": 600,
-}
-#: Types of arguments in JSON schema; to look for what is like a name takes long for a long one.
-_TYPES: dict[str, Json] = {
-    "str": {"type": "string", "maxLength": 300},
-    "bool": {"type": "boolean"},
-    "int": {"type": "integer", "minimum": 1},
-    "int | None": {"type": "integer"},
-    "Names": {
-        "type": "array",
-        "items": {"type": "string", "maxLength": 300},
-        "maxItems": 99,
-    },
-}
-#: What an agent is told of the server as a whole.
-_INSTRUCTIONS = (
-    "Verdicts on RL and LLM post-training runs, from their logs. Start with list_runs, then judge; "
-    "pass the id of an answer as since to hear only of changes. Read-only: never restart or kill a "
-    f"run unless the user asked for it. {DATA}"
-)
+#: Tables that an explanation as a document leaves out: they name every framework.
+_LONG = ("logged_as", "tags")
 
 
 def mcp(options: argparse.Namespace) -> int:
     """Serve a client until it closes standard input, or until interrupted."""
-    if find_spec("mcp") is None:
-        raise UsageError(f"rltui mcp needs the package mcp: {to_add('mcp>=2')}")
+    need("rltui mcp", "mcp>=2")
     if is_piped(options):
         raise UsageError("standard input is what the client sends; name a log file instead of '-'")
     return departing(lambda _: _serve(options), None, debugged=options.debug)
@@ -102,9 +77,11 @@ def _serve(options: argparse.Namespace) -> int:
     failed: list[BaseException] = []
     over = threading.Event()
 
+    from rltui.commands.mcp_server import run, server_of  # an extra
+
     def protocol() -> None:
         try:
-            asyncio.run(_run(server_of(tools)))
+            asyncio.run(run(server_of(tools, Resources(desk), text=options.text)))
         except BaseException as error:  # noqa: BLE001 - told on the main thread
             failed.append(error)
         over.set()
@@ -116,13 +93,6 @@ def _serve(options: argparse.Namespace) -> int:
     if failed and not _is_gone(failed[0]):
         raise failed[0]
     return Exit.OK
-
-
-async def _run(server: Server[Any]) -> None:
-    from mcp.server.stdio import stdio_server  # an extra
-
-    async with stdio_server() as (received, sent):
-        await server.run(received, sent, server.create_initialization_options())
 
 
 def _is_gone(error: BaseException) -> bool:
@@ -219,7 +189,8 @@ class QuestionQueue:
 
 class Tools:
     """Each public method is a tool: its arguments make the schema, its docstring is what clients
-    are told. All raise RltuiError, and run on the thread of the protocol."""
+    are told: title, description, arguments. All raise RltuiError, and run on the thread of the
+    protocol."""
 
     def __init__(self, desk: QuestionQueue, answers: Answers, options: argparse.Namespace) -> None:
         self._desk = desk
@@ -227,15 +198,25 @@ class Tools:
         self._answers = answers
         self._options = options
 
-    async def list_runs(self, match: str = "") -> str:
-        """The runs, worst first: trainer, step, state, level, worst finding. match: words of name,
-        framework or state, !word excludes; or a glob of names."""
-        return await self._desk.tell(lambda: texts.runs_text(self._session, match))
+    async def list_runs(self, match: str = "") -> Answer:
+        """List runs
 
-    async def judge(self, run: str = "", since: str = "", whole: bool = False) -> str:
-        """Verdict on a run (default: the worst): what is wrong and since when, evidence, what moved
-        first, the next step; what looks odd but is no reason to stop; what cannot be judged. since:
-        id of an earlier answer, for changes only. whole: with the rest."""
+        The runs, worst first: trainer, step, state, level, worst finding.
+
+        match: words of name, framework or state, !word excludes; or a glob of names
+        """
+        return await self._desk.tell(lambda: texts.runs_answer(self._session, match))
+
+    async def judge(self, run: str = "", since: str = "", whole: bool = False) -> Answer:
+        """Judge a run
+
+        Verdict on a run: what is wrong and since when, evidence, what moved first, the next step;
+        what looks odd but is no reason to stop; what cannot be judged.
+
+        run: name or glob; default: the worst
+        since: id of an earlier answer, for changes only
+        whole: with the rest
+        """
         return await self._desk.tell(lambda: self._judged(self._one(run), since, whole=whole))
 
     async def series(
@@ -245,60 +226,103 @@ class Tools:
         points: int = 50,
         first_step: int | None = None,
         last_step: int | None = None,
-    ) -> str:
-        """Points of a metric (tag, key or title), minima and maxima kept; two steps narrow it."""
+    ) -> Answer:
+        """Read a curve
+
+        Points of a metric, minima and maxima kept.
+
+        metric: tag, key or title
+        run: name or glob; default: the worst
+        points: at most so many
+        first_step: from this step on
+        last_step: up to this step
+        """
         view = await self._desk.tell(lambda: self._one(run))
         span = (first_step, last_step)
 
-        def look(is_last: bool) -> str | None:
-            found = texts.series_text(view, metric, points, span)
+        def look(is_last: bool) -> Answer | None:
+            found = texts.series_answer(view, metric, points, span)
             if found is None and is_last:
                 raise RltuiError("the points are being read again: ask again in a few seconds")
             return found
 
         return await self._desk.ask(look, _LOAD_S)
 
-    async def compare(self, runs: Names = ()) -> str:
-        """Runs side by side (names or globs; default: all): verdicts, where their main metrics got
-        to, settings that differ."""
+    async def compare(self, runs: Names = ()) -> Answer:
+        """Compare runs
+
+        Runs side by side: verdicts, where their main metrics got to, settings that differ.
+
+        runs: names or globs; default: all
+        """
         return await self._desk.tell(lambda: texts.comparison(self._session, runs))
 
-    async def explain(self, name: str) -> str:
-        """What a tag, metric, rule or symptom means, its healthy range, what to check."""
+    async def explain(self, name: str) -> Answer:
+        """Explain a name
 
-        def found() -> str:
+        What a tag, metric, rule or symptom means, its healthy range, what to check.
+
+        name: the tag, key, id or title; or a line of a log
+        """
+
+        def found() -> Answer:
             catalogue, rules = self._knowledge
             document = explain_document(catalogue, rules, name, self._options.framework)
-            return texts.bounded(explain_text(document).splitlines())
+            text = texts.bounded(explain_text(document).splitlines())
+            return Answer(text, {key: x for key, x in document.items() if key not in _LONG})
 
         return await asyncio.to_thread(found)  # takes a second, and needs no session
 
-    async def log_tail(self, run: str = "", lines: int = 30) -> str:
-        """Last lines of the console log of a run."""
-        return await self._desk.tell(lambda: texts.log_text(self._session, self._one(run), lines))
+    async def log_tail(self, run: str = "", lines: int = 30) -> Answer:
+        """Read the end of a log
+
+        Last lines of the console log of a run, also of one that lies beside its metrics.
+
+        run: name or glob; default: the worst
+        lines: at most so many
+        """
+        view = await self._desk.tell(lambda: self._one(run))
+        session = self._session
+        root = partial(root_of, view, session.runs(), session.logdirs[view.key.logdir])
+        return await self._desk.ask(lambda _: texts.log_answer(session, view, root(), lines))
 
     async def wait(
         self, run: str = "", since: str = "", step: int | None = None, seconds: int = 50
-    ) -> str:
-        """Wait until a verdict changes, a run ends (default: any) or reaches a step, or the seconds
-        are over. Cheaper than asking again and again."""
+    ) -> Answer:
+        """Wait for news
+
+        Wait until a verdict changes, a run ends or reaches a step, or the seconds are over.
+        Cheaper than asking again and again.
+
+        run: name or glob; default: any
+        since: id of an earlier answer, for changes only
+        step: step to reach
+        seconds: at most so long
+        """
         waiting = await self._desk.tell(lambda: _Waiting(self._session, run, step))
 
-        def look(is_last: bool) -> str | None:
+        def look(is_last: bool) -> Answer | None:
             why, view = waiting.look()
             if not why and not is_last:
                 return None
             why = why or f"nothing happened in {seconds} seconds: wait again, or judge"
-            view = view or self._one(run)
-            return f"{why}\n{self._judged(view, since)}"
+            judged = self._judged(view or self._one(run), since)
+            return Answer(f"{why}\n{judged.text}", {"event": why, "answer": judged.facts})
 
         return await self._desk.ask(look, seconds)
 
     async def samples(
         self, run: str = "", step: int | None = None, worst: int = 3, kind: str = ""
-    ) -> str:
-        """Prompts and completions that a run saved, the lowest reward first, near a step (default:
-        newest)."""
+    ) -> Answer:
+        """Read samples
+
+        Prompts and completions that a run saved, the lowest reward first.
+
+        run: name or glob; default: the worst
+        step: near this step; default: the newest
+        worst: at most so many
+        kind: one of those that an answer names
+        """
         view = await self._desk.tell(lambda: self._one(run))  # "" is another one later, perhaps
         browser = await self._desk.ask(lambda _: self._browser(view, step))
         await self._read_next(view, browser)  # which kinds there are
@@ -315,11 +339,16 @@ class Tools:
         rows = sorted(browser.rows, key=lambda row: (row.reward != row.reward, row.reward))
         note = f" ({browser.note})" if browser.note else ""
         head = f"{len(rows)} samples{note}, kinds: {texts.some(names)}. {DATA}\n"
-        told = []
+        told = list[str]()
+        facts = list[Json]()
         for number, row in enumerate(rows[:worst], 1):
             await self._read(view, browser, row)
-            told += texts.sample_text(number, row, browser.sample(row)).splitlines()
-        return head + texts.bounded(told, 2_000 * worst)
+            answer = texts.sample_answer(number, row, browser.sample(row))
+            told += answer.text.splitlines()
+            facts.append(answer.facts)
+        text = head + texts.bounded(told, 2_000 * worst)
+        known = {"run": view.name, "kinds": list(names), "note": browser.note, "count": len(rows)}
+        return Answer(text, {**known, "notice": DATA, "samples": facts})
 
     async def _read(
         self, run: JudgedRun, browser: SampleBrowser, row: SampleRow | None = None
@@ -374,16 +403,49 @@ class Tools:
         texts.check_inside(self._session, run, *([path] if path else []))
         return browser.request(row, now)
 
-    def _judged(self, run: JudgedRun, since: str, *, whole: bool = False) -> str:
+    def _judged(self, run: JudgedRun, since: str, *, whole: bool = False) -> Answer:
         """The brief of a run, or what changed in it; ``whole``: as long as one of many runs."""
         texts.check_inside(self._session, run, run.data.path, *run.data.files.sources)
         document = brief.brief_document(self._session, [run])
-        if (share := self._session.reading()) is not None:
-            document["note"] = f"Still reading the logs ({share:.0%}): no verdict on a part."
+        document["reading"] = self._session.reading()
         document = brief.answered(document, since or None, self._answers)
         if whole:
-            return brief.text_of(document, "", brief.MOST_OF_ALL)
-        return brief.text_of(document, "call judge with this run and whole=true")
+            return Answer(brief.text_of(document, "", brief.MOST_OF_ALL), document)
+        rest = "call judge with this run and whole=true"
+        return Answer(brief.text_of(document, rest), document)
+
+
+class Resources:
+    """Documents about runs that a client may attach: ``rltui://run/NAME`` and
+    ``rltui://report/NAME``. Methods run on the thread of the protocol."""
+
+    types = MappingProxyType({"run": "application/json", "report": "text/html"})
+    """Kind of a document -> its type."""
+
+    def __init__(self, desk: QuestionQueue) -> None:
+        self._desk = desk
+
+    async def names(self) -> list[str]:
+        """Names of the runs, the worst first."""
+        facts = (await self._desk.tell(lambda: texts.runs_answer(self._desk.session, ""))).facts
+        return [run["name"] for run in facts["runs"]]
+
+    async def read(self, uri: str) -> tuple[str, str]:
+        """Type and text of a document. Raises RltuiError."""
+        kind, _, name = uri.removeprefix("rltui://").partition("/")
+        if kind not in self.types:
+            raise UsageError(f"no resource {quoted(uri)}; there are rltui://run/NAME and report")
+
+        def told() -> str:
+            session = self._desk.session
+            run = texts.one_run(session, unquote(name))
+            if kind == "run":
+                return dump(run_entry(run))
+            from rltui.output.html_report import html_report  # for a report only
+
+            return html_report(session, run)
+
+        return self.types[kind], await self._desk.tell(told)
 
 
 class _Waiting:
@@ -403,7 +465,8 @@ class _Waiting:
     def look(self) -> tuple[str, JudgedRun | None]:
         """Say what happened, and to which run; "" for nothing."""
         for event in self._watcher.events():
-            if self._key in (None, event.run.key) and event.is_news:
+            is_asked = self._key in (None, event.run.key) and event.finding.rule != FINISHED
+            if is_asked and event.is_news:
                 change = f"{event.kind.value}: [{event.finding.rule}] {event.finding.level.word}"
                 return f"{change} in run {quoted(event.run.name)}", event.run
         for key, run in self._known.items():
@@ -414,78 +477,3 @@ class _Waiting:
             if key not in self._ended and run.verdict.has_ended:
                 return f"run {name} has ended: {run.verdict.state_word}", run
         return "", None
-
-
-# -- the protocol ----------------------------------------------------------------------------
-
-
-def schema_of(method: Callable[..., Any]) -> Json:
-    """JSON schema of the arguments of a tool."""
-    properties = {}
-    required = []
-    for name, given in inspect.signature(method).parameters.items():
-        most = {"maximum": _MOST[name]} if name in _MOST else {}
-        properties[name] = _TYPES[given.annotation] | most
-        if given.default is given.empty:
-            required.append(name)
-        elif given.default:
-            properties[name]["default"] = given.default
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": False,
-    }
-
-
-def server_of(tools: Tools) -> Server[Any]:
-    """The tools as a server of the SDK."""
-    from jsonschema import Draft202012Validator  # the extra brings it
-    from mcp import types  # an extra
-    from mcp.server import Server  # an extra
-
-    names = [name for name in vars(Tools) if not name.startswith("_")]
-    known = {
-        name: types.Tool(
-            name=name,
-            description=" ".join((getattr(tools, name).__doc__ or "").split()),
-            input_schema=schema_of(getattr(tools, name)),
-            annotations=types.ToolAnnotations(read_only_hint=True, open_world_hint=False),
-        )
-        for name in names
-    }
-
-    async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=list(known.values()))
-
-    async def answer(name: str, arguments: Json) -> str:
-        if name not in known:
-            raise UsageError(f"no tool {quoted(name)}; there are {', '.join(known)}")
-        schema = known[name].input_schema
-        wrong = next(Draft202012Validator(schema).iter_errors(arguments), None)
-        if wrong is not None:
-            where = "".join(f"{part}: " for part in wrong.path)
-            takes = ", ".join(schema["properties"])
-            raise UsageError(f"{where}{clean(wrong.message[:200])}; {name} takes {takes}")
-        return cast("str", await getattr(tools, name)(**arguments))
-
-    async def call_tool(_: Any, called: types.CallToolRequestParams) -> types.CallToolResult:
-        failed = False
-        try:
-            given = called.arguments or {}
-            # some clients send null for each argument that they leave out
-            arguments = {name: value for name, value in given.items() if value is not None}
-            text = await answer(called.name, arguments)
-        except RltuiError as error:
-            text = str(error)
-            failed = True
-        content = types.TextContent(type="text", text=text)
-        return types.CallToolResult(content=[content], is_error=failed)
-
-    return Server(
-        "rltui",
-        version=__version__,
-        instructions=_INSTRUCTIONS,
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-    )

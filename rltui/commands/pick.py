@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from rltui.commands.departure import Departure
 from rltui.commands.standard_output import tell
 from rltui.commands.verbs import Exit
 from rltui.core.clock import SystemClock
 from rltui.pages.picker.lines import PathDisplay, suggestions_text
-from rltui.pages.picker.screen import PickerApp
 from rltui.sources.discovery.suggestions import LogdirFinder
-from rltui.tui.shell import AppOptions
+
+if TYPE_CHECKING:
+    from rltui.tui.shell import AppOptions
 
 
 def _path_display() -> PathDisplay:
@@ -43,6 +45,8 @@ def pick(
 ) -> tuple[Path | None, int | None]:
     """The path that the user chose on a screen, None when they left it, and Textual's exit code.
     ``before`` is what they chose the last time: the cursor is there."""
+    from rltui.pages.picker.screen import PickerApp  # Textual, only for those who have a terminal
+
     paths = _path_display()
     finder = LogdirFinder(paths.directory, os.environ, paths.home)
     app = PickerApp(finder.find, paths, SystemClock(), look, before)

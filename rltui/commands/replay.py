@@ -18,6 +18,7 @@ from rltui.commands.terminal import need_terminal
 from rltui.commands.verbs import REPLAY_SPEED, Exit
 from rltui.commands.watch import reading, show
 from rltui.core.errors import UsageError
+from rltui.core.installation import need
 from rltui.core.text import first_of
 from rltui.demo import SCENARIOS, DemoWriter, demo_runs
 from rltui.session import Session
@@ -67,8 +68,9 @@ def demo(options: argparse.Namespace) -> int:
 
 
 def _demo(options: argparse.Namespace, departure: Departure) -> int:
-    config = open_config(options)
+    need("demo", "textual", "tensorboard")
     need_terminal("demo")
+    config = open_config(options)
     place = Path(tempfile.gettempdir(), f"rltui-demo-{uuid4().hex}")
     logdir = place / "demo"
     history = SCENARIOS[options.scenario].history

@@ -14,6 +14,7 @@ from rltui.commands.terminal import knows_links, wants_colour
 from rltui.commands.verbs import Exit
 from rltui.core.address import is_remote, parse_logdir
 from rltui.core.errors import UsageError
+from rltui.core.installation import need
 from rltui.core.yaml_document import nearest
 from rltui.draw.theme import load_theme
 from rltui.facts.run_columns import names_in
@@ -33,7 +34,10 @@ def snapshot(options: argparse.Namespace) -> int:
     compares = options.compare or options.group_by is not None
     if (options.json or options.svg) and compares:
         raise UsageError("--compare and --group-by make a table: as text or with --markdown")
-    target = None if options.svg is None else check_target(options.svg, options.logdirs)
+    target = None
+    if options.svg is not None:
+        need("--svg", "textual")
+        target = check_target(options.svg, options.logdirs)
     session = command.open_session(options)
     session.read_all()
 

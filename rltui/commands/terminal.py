@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TextIO
 
 from rltui.core.address import PIPE
 from rltui.core.errors import UsageError
+from rltui.core.installation import need
 
 if TYPE_CHECKING:
     from rltui.config import Config
@@ -91,6 +92,7 @@ def has_terminal() -> bool:
 
 def need_terminal(verb: str) -> None:
     """Raise UsageError when the app cannot be shown; ``verb`` is the command."""
+    need(verb, "textual")
     if not has_terminal():
         raise UsageError(
             f"{verb} needs a terminal on standard input, output and error; "

@@ -38,7 +38,8 @@ class Exit(IntEnum):
 
     OK = 0
     BAD = 1
-    """check: a run at or above --fail-on; gate: a condition not met; canary: a failure missed."""
+    """check: a run at or above --fail-on; gate: a condition not met; canary: a failure missed;
+    alerts: a test message not delivered."""
     USAGE = 2
     """Usage or document error."""
     NOTHING = 3
@@ -61,6 +62,12 @@ EXIT_CODES = (
 # fmt: off
 _LOGS = "directory of runs, or log file; host:/path, s3://bucket/path ..."
 SHELLS = ("bash", "zsh", "fish")
+#: Documents that have a schema, ``docs/schemas/NAME.json``.
+SCHEMAS = (
+    *("brief", "brief-changes", "canary", "check", "config", "doctor", "event", "explain"),
+    *("gate", "mcp-compare", "mcp-explain", "mcp-judge", "mcp-list_runs", "mcp-log_tail"),
+    *("mcp-samples", "mcp-series", "mcp-wait", "snapshot"),
+)
 DESCRIPTION = "Live verdict and curves of RL and LLM post-training runs, from their logs."
 
 
@@ -324,6 +331,7 @@ _EXPLAIN = (
     Option("--framework ID", "take NAME as a tag of this framework"),
     _CONFIG,
 )
+_SCHEMA = (Option("[NAME]", "document; default: list them", SCHEMAS, dest="document"),)
 _LINT = (
     Option("[FILE...]", "files, or directories of them; default: your own",
            dest="files", type=Path),
@@ -371,6 +379,18 @@ _GUARD = (
     Option("--wait", "wait for the next run even if all runs have ended"),
     *_READING,
 )
+_ALERTS = (
+    Option("ACTION", "add or remove a target of messages, list them, send each a test message, or "
+           "install a service that follows LOGDIR; remove without TARGET: that service",
+           ("add", "list", "test", "install", "remove"), dest="action"),
+    Option("[TARGET...]", "URL (ntfy, Slack, Discord, Telegram ...), mailto: address or command; "
+           "remove: also its number; install: LOGDIR", dest="target"),
+    Option("--yes", "set up or remove the service without asking"),
+    _CONFIG,
+)
+
+_TEXT = Option("--text", "answer with short texts alone, for clients that hand the model the "
+               "document in place of the text")
 
 VERBS = (
     Verb("watch", "watch", "watch runs live; without LOGDIR choose among the logs found",
@@ -397,6 +417,9 @@ VERBS = (
     Verb("canary", "reports",
          "test which failures would be detected, on a copy of each run in memory",
          "rltui canary runs/grpo", _CANARY),
+    Verb("schema", "explain",
+         "print the JSON schema of a document; without a name list them",
+         "rltui schema check", _SCHEMA),
     Verb("lint", "lint", "check configuration, dialects, rules and themes",
          "rltui lint my-rules.yaml --run", _LINT),
     Verb("doctor", "doctor",
@@ -411,13 +434,15 @@ VERBS = (
          "rltui stream /data/runs", _STREAM, internal=True),
     Verb("mcp", "mcp",
          "serve verdicts to a coding agent by the Model Context Protocol (MCP)",
-         "rltui mcp runs/", (_LOGDIRS, *_READING, *_REFERENCE)),
+         "rltui mcp runs/", (_LOGDIRS, _TEXT, *_READING, *_REFERENCE)),
     Verb("serve-metrics", "serve_metrics",
          "serve verdicts to Prometheus, on this machine only by default",
          "rltui serve-metrics runs/ --listen 127.0.0.1:9709", _SERVE),
     Verb("guard", "guard",
          "act once when a run stays bad: signal, scancel, flag file or program",
          "rltui guard runs/grpo --on-bad 'signal TERM 4242' --dry-run", _GUARD),
+    Verb("alerts", "alerts", "send messages when a run ends or goes wrong: to whom, and a test",
+         "rltui alerts add https://ntfy.sh/TOPIC", _ALERTS),
 )
 NAMES = tuple(verb.name for verb in VERBS)
 HELP_VERB = Verb(

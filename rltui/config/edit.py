@@ -1,8 +1,8 @@
-"""A range of the user, written into the config file; all else in it stays as it is."""
+"""Values of the user, written into the config file; all else in it stays as it is."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -19,11 +19,17 @@ from rltui.files.disk import target_file
 def write_range(
     config: Config, name: str, low: float | None, high: float | None
 ) -> tuple[Config, Callable[[], Any]]:
-    """Give a metric or tag a range, which has an end at least; returns the settings with it, and
-    what puts the file back as it was, byte by byte, or away where there was none, and returns the
-    same.
+    """Give a metric or tag a range, which has an end at least; see :func:`write_value`."""
+    return write_value(config, ("metrics", name, "range"), [low, high])
 
-    Raises DocumentError or UsageError where that is no range, cannot be written, or where the file
+
+def write_value(
+    config: Config, keys: Sequence[str], value: object
+) -> tuple[Config, Callable[[], Any]]:
+    """Write a value below some keys; returns the settings with it, and what puts the file back as
+    it was, byte by byte, or away where there was none, and returns the same.
+
+    Raises DocumentError or UsageError where it is not allowed, cannot be written, or where the file
     was changed before it was to be put back.
     """
     if config.dirs is None:
@@ -31,7 +37,7 @@ def write_range(
     path = config.path or config.dirs.base / "config.yaml"
     before = _text_of(path)
     parse_document(before or "", path)  # which may have changed since it was read
-    text = with_entry(before or "", ("metrics", name, "range"), [low, high])
+    text = with_entry(before or "", keys, value)
     return _written(config, path, before, text)
 
 
@@ -52,5 +58,5 @@ def _written(
         path.parent.mkdir(parents=True, exist_ok=True)
         with target_file(path.resolve()) as file:
             file.write(text.encode())
-    heeded = replace(config, metrics=read.metrics, path=path)
+    heeded = replace(config, metrics=read.metrics, hooks=read.hooks, path=path)
     return heeded, partial(_written, heeded, path, text, before)

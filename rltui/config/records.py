@@ -20,6 +20,7 @@ from rltui.core.yaml_record import Keyed
 MARKERS = ("auto", "braille", "block", "ascii")
 FORMATS = ("json", "text")
 ALERTS = ("off", "watch", "bad")
+EVENTS = ("finding", "finished", "crashed", "stalled", "goal")
 MOUSE = ("auto", "on", "off")
 
 
@@ -32,6 +33,11 @@ def one_of(*words: str) -> Keyed:
         return word if word in words else node.choice(words)
 
     return Keyed(read=read)
+
+
+def some_of(*some: str) -> Keyed:
+    """Reads a setting that is a list of some words."""
+    return Keyed(read=lambda node: tuple(node.each(lambda item: item.choice(some))))
 
 
 def within(low: float, high: float) -> Keyed:
@@ -75,6 +81,11 @@ def _command(node: Node) -> Names:
     except ValueError as error:
         node.fail(f"not a command: {str(error).lower()}")
     return words
+
+
+def commands(node: Node) -> tuple[Names, ...]:
+    """Read a list of commands, URLs and mail addresses."""
+    return tuple(node.each(_command))
 
 
 @record
@@ -121,10 +132,17 @@ class HooksConfig:
 
     terminal: Annotated[str, one_of(*ALERTS)] = "bad"
     """Level from which ``watch`` rings the bell and sends a notification of the terminal."""
+    targets: Annotated[tuple[Names, ...], Keyed(read=commands)] = ()
+    """Commands (one text, split like a shell does, or its words), URLs and ``mailto:`` addresses
+    that are handed each change."""
     on_finding: Annotated[Names, Keyed(read=_command)] = ()
-    """A command (one text, split like a shell does, or its words), or one URL; empty: off."""
+    """One more of them; empty: none."""
+    events: Annotated[Names, some_of(*EVENTS)] = EVENTS
+    """Kinds of changes that are handed over: of findings, and of the state of a run."""
+    goals: Annotated[tuple[Node, ...], Keyed(read=lambda node: tuple(node.items()))] = ()
+    """Conditions of a gate that a run is to meet, as they stand in the document."""
     level: Annotated[str, one_of("watch", "bad")] = "watch"
-    """Findings below this level are not handed to ``on_finding``."""
+    """Findings below this level are not handed over."""
     format: Annotated[str, one_of(*FORMATS)] = "json"
     """Form of the message: the event as JSON, or one line of text."""
     per_minute: Annotated[int, within(1, 600)] = 10
@@ -133,10 +151,9 @@ class HooksConfig:
     """Seconds after which a command is killed and a request given up."""
 
     @property
-    def url(self) -> str | None:
-        """``on_finding`` if it is a URL."""
-        first = self.on_finding[0] if len(self.on_finding) == 1 else ""
-        return first if first.startswith(("http://", "https://")) else None
+    def all_targets(self) -> tuple[Names, ...]:
+        """Words of each target, of ``on_finding`` last."""
+        return (*self.targets, *filter(None, (self.on_finding,)))
 
 
 def _range(node: Node) -> tuple[float | None, float | None]:
@@ -166,6 +183,7 @@ class MetricOverride:
     high: Annotated[float | None, _end(1)] = None
     """Healthy range; both None: not overridden. One None: open on that side."""
     title: str | None = None
+    """Name for people."""
     category: str | None = None
     """Word of a category; checked by the session, which knows them."""
     category_node: Annotated[Node | None, Keyed("category")] = field(

@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from rltui.core.errors import RltuiError
+from rltui.core.errors import RltuiError, UsageError
 
 _PACKAGE = Path(__file__).resolve().parent.parent
 _NAME = re.compile(r"[A-Za-z0-9._-]+")
@@ -42,6 +42,15 @@ def shipped(*parts: str) -> Path:
 def is_shipped(path: Path) -> bool:
     """Whether a file is one of the package."""
     return str(path).startswith(f"{_PACKAGE}{os.sep}")
+
+
+def need(what: str, *packages: str) -> None:
+    """Raise UsageError, with the command that adds them, for packages that ``what`` needs and that
+    are not installed. Each is named as for pip; its module has its name."""
+    missing = [p for p in packages if find_spec(_NAME.findall(p)[0]) is None]
+    if missing:
+        names = " and ".join(_NAME.findall(p)[0] for p in missing)
+        raise UsageError(f"{what} needs {names}: {to_add(*missing)}")
 
 
 def to_add(*packages: str) -> str:
@@ -92,7 +101,7 @@ def _value(entry: str, key: str) -> str:
 
 
 def packages() -> dict[str, Any]:
-    """Versions of what rltui requires, which extras are installed, and how others are added."""
+    """Versions of what rltui requires, which extras are installed, and how what is not is added."""
     from importlib import metadata  # not before the first paint: it takes long to import
 
     try:
@@ -103,6 +112,7 @@ def packages() -> dict[str, Any]:
     version: str | None
     extras: dict[str, list[str]] = {}
     lacking: set[str] = set()
+    missing: dict[str, str] = {}
     for line in required:
         name = _NAME.match(line)
         extra = _EXTRA.search(line)
@@ -113,14 +123,18 @@ def packages() -> dict[str, Any]:
         except metadata.PackageNotFoundError:
             version = None
         packages[name[0]] = version
+        requirement = line.partition(";")[0].strip()
         if extra:
-            extras.setdefault(extra[1], []).append(line.partition(";")[0].strip())
+            extras.setdefault(extra[1], []).append(requirement)
             lacking.update([extra[1]] if version is None else [])
+        elif version is None:
+            missing[name[0]] = to_add(requirement)
 
+    missing |= {x: to_add(*wanted) for x, wanted in extras.items() if x in lacking}
     return {
         "packages": packages,
         "extras": {extra: extra not in lacking for extra in extras},
-        "missing": {x: to_add(*wanted) for x, wanted in extras.items() if x in lacking},
+        "missing": missing,
     }
 
 

@@ -21,7 +21,9 @@ class LastGood(NamedTuple):
     """The newest checkpoint from before the worst story of a run began."""
 
     step: int
+    """Its step."""
     steps_since: int
+    """Steps from it to the newest row."""
     gpus: int | None
     """Number of GPUs in the configuration; None where it does not say."""
     gpu_hours: float | None

@@ -129,10 +129,11 @@ def read_conditions(path: Path, known: Known) -> tuple[Condition, ...]:
     table.finish()
     if not listed.items():
         listed.fail("no condition: a gate needs at least one")
-    return tuple(listed.each(lambda node: _condition(node, known)))
+    return tuple(listed.each(lambda node: read_condition(node, known)))
 
 
-def _condition(node: Node, known: Known) -> Condition:
+def read_condition(node: Node, known: Known) -> Condition:
+    """One condition, a text. Raises DocumentError."""
     text = " ".join(node.text().split())
     match = _CONDITION.fullmatch(text)
     if match is None:

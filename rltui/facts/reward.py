@@ -144,6 +144,7 @@ class Ceiling(NamedTuple):
     tag: str
     """Tag of the reward."""
     value: float
+    """Where the reward ends."""
     error: float
     """Standard error of the value."""
     fit: float

@@ -239,9 +239,14 @@ def state_words(run: JudgedRun) -> str:
     word = run.verdict.state_word
     age = age_words(run)
     joint = ", " if word == "live" else " for " if word in _LASTING else " "
-    phase = run.progress.phase if run.progress and word in _LASTING else None
-    doing = f", {phase.words}" if phase else ""
-    return f"{word}{joint}{age}{doing}" if age else word
+    doing = phase_words(run)
+    return f"{word}{joint}{age}{f', {doing}' if doing else ''}" if age else word
+
+
+def phase_words(run: JudgedRun) -> str:
+    """Activity of a run that is silent, as its console says; "" where that is not known."""
+    known = run.progress.phase if run.progress is not None else None
+    return known.words if known and run.verdict.state_word in _LASTING else ""
 
 
 def why_unknown(run: JudgedRun) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from enum import Enum
 
 from rltui.core.level import Level
@@ -17,7 +17,7 @@ from rltui.facts.metrics import make_row
 from rltui.facts.runs import calm_words, certain_words, exit_words, since_words, why_unknown
 from rltui.facts.story import Story, story_of
 from rltui.facts.timing import anatomy
-from rltui.health.model import Diagnosis, Finding
+from rltui.health.model import Diagnosis, Finding, Suspect
 from rltui.health.symptoms import SETTING_CHANGED, Harm, in_sentence, knowledge
 from rltui.session import JudgedRun
 
@@ -220,6 +220,20 @@ def suspect_words(story: Story) -> dict[str, str]:
     return {
         row.tag: f"{row.info.title} {numbers.value(row.value)} ({range_})" for row, range_ in found
     }
+
+
+def suspect_facts(run: JudgedRun, suspects: Iterable[Suspect]) -> list[dict[str, object]]:
+    """Settings that are likely causes in numbers, in units of the screen."""
+    return [
+        {
+            "tag": suspect.tag,
+            "metric": run.infos[suspect.tag].key or suspect.tag,
+            "value": make_row(run, suspect.tag).value,
+            "low": suspect.low,
+            "high": suspect.high,
+        }
+        for suspect in suspects
+    ]
 
 
 def parts(story: Story, badge_of: BadgeOf) -> list[tuple[Part, str]]:

@@ -70,6 +70,7 @@ def brief_of(
         "logdirs": [absolute(path) for path in session.logdirs],
         "whole": whole and session.naming.is_whole and not missing,
         "unread": missing,
+        "reading": None,
         "level": worst(_LEVELS[run["level"]] for run in runs).word,
         "runs": runs,
     }
@@ -188,7 +189,9 @@ def _notes(document: Mapping[str, Any]) -> str:
     """Lines about the answer as a whole."""
     missing = document.get("unread", [])  # an older answer has none
     told = "; ".join(missing[:_NAMES] + [f"{len(missing) - _NAMES} more"] * (len(missing) > _NAMES))
-    lines = [document.get("note"), told and f"Not read: {told}."]
+    share = document.get("reading")
+    part = "" if share is None else f"Still reading the logs ({share:.0%}): no verdict on a part."
+    lines = [document.get("note"), part, told and f"Not read: {told}."]
     return "".join(f"{line}\n" for line in lines if line)
 
 
@@ -256,6 +259,7 @@ def changes_document(before: Json, now: Json) -> Json:
         "id": now.get("id"),
         "level": now["level"],
         "unread": now["unread"],
+        "reading": now["reading"],
         "runs": parts.get(True, []),
         "unchanged": parts.get(False, []),
         "gone": [{key: run[key] for key in fields} for run in old.values()] if whole else [],

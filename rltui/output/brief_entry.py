@@ -24,13 +24,13 @@ from rltui.core.text import Json, kept_clean
 from rltui.facts import findings, numbers, sentences
 from rltui.facts.cache import per_version
 from rltui.facts.oddities import lacking, odd_facts
-from rltui.facts.runs import age_words, calm_words, why_unknown
-from rltui.facts.seams import seam_words
-from rltui.facts.story import Story, stories
-from rltui.facts.story_words import action, headline, suspect_words
+from rltui.facts.runs import age_words, calm_words, phase_words, why_unknown
+from rltui.facts.seams import jumps, seam_words
+from rltui.facts.story import Story, main_story, stories
+from rltui.facts.story_words import action, headline, suspect_facts, suspect_words
 from rltui.health.model import Finding
-from rltui.output.json_document import MoveDocument, SkippedDocument
 from rltui.output.json_text import fields_of
+from rltui.output.verdict_types import MoveDocument, SkippedDocument
 from rltui.session import JudgedRun, Session
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ def standing(name: str, entry: Mapping[str, Any], before: str = "") -> str:
         step = f"{entry['step_unit']} {numbers.step(entry['step'])}"
     step += f"/{numbers.step(entry['total_steps'])}" if entry["total_steps"] else ""
     state = " ".join(x for x in (before, entry["state"], entry["age"]) if x)
+    state += f", {entry['phase']}" if entry["phase"] else ""
     return f"{what}, {step}, {state}: {entry['level'].upper()}"
 
 
@@ -115,7 +116,9 @@ def _entry(run: JudgedRun) -> Json:
     progress = run.progress
     report = run.report
     age = progress.age_s if progress else None
+    first = main_story(run)
     holding = [story for story in stories(run) if story.is_open]
+    holding.sort(key=lambda story: story is not first)
     return {
         "run": run.key.name,
         "logdir": run.key.logdir,
@@ -127,11 +130,13 @@ def _entry(run: JudgedRun) -> Json:
         "step_unit": run.step_word,
         "state": run.verdict.state_word,
         "age": age_words(run) if age is not None and age >= 3600 else "",
+        "phase": _said(phase_words(run)) if phase_words(run) else "",
         "level": run.verdict.level.word,
         "calm": why_unknown(run) or _marked(run, calm_words(run)),
         "headline": _headline(run),
         "story": list(map(_story, holding)),
         "seam": _marked(run, seam_words(run)),
+        "jumps": [{"metric": _title(run, j.tag), **j._asdict()} for j in jumps(run)],
         "odd": _odd(run, {id(row.finding) for story in holding for row in story.rows}),
         "not_judged": list(map(_whole, lacking(run))),
         "skipped": [fields_of(s, SkippedDocument) for s in (report.skipped if report else ())],
@@ -172,6 +177,7 @@ def _story(story: Story) -> Json:
             for move in moves
         ],
         "suspects": [_marked(run, words) for words in suspect_words(story).values()],
+        "settings": suspect_facts(run, story.suspects),
         "log_says": "; ".join(f"{_said(c.text)} {c.times} times" for c in story.complaints[:2]),
         "next": f"{_marked(run, action(story))}{saved}",
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from rltui.core.text import clean, counted
@@ -47,6 +48,12 @@ def doctor_text(document: Mapping[str, Any]) -> str:
         _fact("logs", ", ".join(formats["logs"]) + ", packed with gzip, too"),
         _fact("trackers", ", ".join(formats["trackers"])),
     ]
+    alerts = document["alerts"]
+    targets = [target_words(target) for target in alerts["targets"]]
+    lines += ["", "messages", *_facts("sent to", targets or ["nobody: rltui alerts add URL"])]
+    if targets:
+        lines += [_fact("about", ", ".join(alerts["events"]))]
+        lines += [_fact("after logout", alerts["after_logout"])]
     for logdir in document["logdirs"]:
         lines += ["", *_logdir(logdir)]
 
@@ -94,6 +101,14 @@ def _config(facts: Mapping[str, Any]) -> list[str]:
         if facts["variables"]:
             lines.append(_fact("environment", ", ".join(facts["variables"])))
     return lines + [_wrong(error) for error in facts["errors"]]
+
+
+def target_words(facts: Mapping[str, Any]) -> str:
+    """A target of messages, and how the last one went."""
+    if facts["at"] is None:
+        return f"{facts['target']}: nothing sent yet"
+    at = datetime.fromtimestamp(facts["at"]).strftime("%Y-%m-%d %H:%M")
+    return f"{facts['target']}: {facts['error'] or 'delivered'} ({at})"
 
 
 def _logdir(facts: Mapping[str, Any]) -> list[str]:

@@ -110,7 +110,8 @@ def _line(catalogue: Catalogue, line: str, framework: str | None) -> Json:
     known = catalogue.recognise(names, framework=framework)
     resolver = catalogue.resolver(known.framework, known.algorithm, known.scenario.id)
     infos = (resolver.resolve(name) for name in names)
-    told = [fields_of(i, ("tag", "title", "meaning"), metric=i.key or None) for i in infos]
+    form = ("tag", "title", "meaning", "metric")
+    told = [fields_of(i, form, metric=i.key or None) for i in infos]
     return {"framework": known.title, "algorithm": known.algorithm, "line": told}
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import json
 import math
+import platform
 from collections.abc import Iterable, Sequence
-from typing import Literal, TypedDict
+from typing import Literal
 
 from rltui.core.batch import Note, SourceInfo
 from rltui.core.fault import NOT_SHOWN
@@ -25,13 +26,23 @@ from rltui.health.model import Diagnosis, Finding
 from rltui.output.json_text import fields_of, finite
 from rltui.output.markdown import without_mentions
 from rltui.output.text_report import event_words
+from rltui.output.verdict_types import (
+    CheckDocument,
+    DiagnosisDocument,
+    EndingDocument,
+    FindingDocument,
+    FindingReference,
+    MoveDocument,
+    NoteDocument,
+    ProjectionDocument,
+    SkippedDocument,
+    SourceDocument,
+    UnsureDocument,
+)
 from rltui.session import JudgedRun, Session
 from rltui.session.event import Event
 from rltui.session.hook import Message
 from rltui.session.notes import note_on
-
-LevelWord = Literal["ok", "watch", "bad", "unknown"]
-MarkWord = Literal["ok", "unsure", "watch", "bad", "unknown"]
 
 #: Last lines of the log of a run that died.
 _TAIL_LINES = 20
@@ -39,213 +50,19 @@ _TAIL_LINES = 20
 _METRIC = ("metric", "title", "category", "unit", "direction", "guessed")
 
 
-class NoteDocument(TypedDict):
-    """Trouble in reading a file."""
-
-    path: str
-    offset: int | None
-    """Byte position, None for the file as a whole."""
-    level: LevelWord
-    message: str
-
-
-class SourceDocument(TypedDict):
-    """A log of a run."""
-
-    path: str
-    format: str
-    bytes: int
-    records: int
-    notes: list[NoteDocument]
-
-
-class FindingDocument(TypedDict):
-    """A rule that fires, or fired."""
-
-    rule: str
-    title: str
-    level: LevelWord
-    state: Literal["firing", "resolved"]
-    metric: str | None
-    tag: str | None
-    since_step: int | None
-    """Onset; None for a finding that holds for the whole run."""
-    certain_step: int | None
-    """Step at which it was certain."""
-    since_wall_time: float | None
-    until_step: int | None
-    evidence: Json
-    """``statistic``, ``value``, ``threshold``, ``step_first``, ``step_last``, and more by rule."""
-    summary: str
-    advice: str
-
-
 class EventDocument(FindingDocument):
-    """A change of the verdict on a run."""
+    """A change of the verdict on a run, or of its state."""
 
     schema: str
+    """``rltui.event/1``: version 1 only ever gains fields."""
     run: str
-    event: Literal["fired", "changed", "resolved"]
+    """Path of the run below its logdir, ``.`` for the logdir itself."""
+    event: Literal["fired", "changed", "resolved", "finished", "crashed", "stalled", "goal"]
+    """Kind of change."""
     text: str
+    """The change in a line, without mentions of chat services."""
     cause: str | None
-
-
-class FindingReference(TypedDict):
-    """Names a finding of the same run."""
-
-    rule: str
-    tag: str | None
-    since_step: int | None
-
-
-class CheckDocument(TypedDict):
-    """Something to look at because of a diagnosis."""
-
-    metric: str | None
-    tag: str | None
-    level: LevelWord
-    value: float | None
-    step: int | None
-    then: dict[str, float] | None
-    """``step`` and ``value`` when the diagnosis began."""
-    first: bool
-    question: str
-    hint: str
-
-
-class DiagnosisDocument(TypedDict):
-    """Diagnosis: the common meaning of several findings."""
-
-    id: str
-    level: LevelWord
-    summary: str
-    explained_by: str | None
-    since_step: int | None
-    until_step: int | None
-    findings: list[FindingReference]
-    check: list[CheckDocument]
-    log_says: str
-    """Complaint that the console log repeats; "" for none."""
-    causes: str
-    advice: str
-
-
-class MoveDocument(TypedDict):
-    """A metric that moved before the first finding."""
-
-    metric: str
-    tag: str
-    step: int
-    before: float
-    after: float
-    factor: float | None
-    setting: bool
-
-
-class SuspectDocument(TypedDict):
-    """A value that is unusual at this algorithm."""
-
-    tag: str
-    low: float | None
-    high: float | None
-
-
-class GuessDocument(TypedDict):
-    """A tag whose name the catalogue does not know, and the metric that it is taken for."""
-
-    tag: str
-    metric: str
-
-
-class ProjectionDocument(TypedDict):
-    """When a metric will cross a limit if it goes on like this."""
-
-    tag: str
-    limit: float
-    earliest_step: int | None
-    latest_step: int | None
-
-
-class EndingDocument(TypedDict):
-    """Why a training ended before its end."""
-
-    kind: str
-    reason: str
-    after: list[str]
-    line: str
-    advice: str
-    tail: list[str]
-
-
-class UnsureDocument(TypedDict):
-    """A tag whose newest rows speak against a tick, not yet with enough evidence for a finding."""
-
-    tag: str
-    low: float | None
-    high: float | None
-    """Its range, in units of the log; None where it is open or none is known."""
-    reason: str
-
-
-class SkippedDocument(TypedDict):
-    """A rule that could not judge."""
-
-    rule: str
-    missing: list[str]
-
-
-class FaultDocument(TypedDict):
-    """Failure of rltui itself in a run."""
-
-    message: str
-    report: str | None
-    """The file with the traceback."""
-
-
-class RunVerdict(TypedDict):
-    """The verdict on one run."""
-
-    run: str
-    """Path below its logdir, ``.`` for the logdir itself."""
-    name: str
-    """Name for people."""
-    logdir: int
-    path: str
-    framework: str | None
-    algorithm: str | None
-    state: Literal["live", "stalled", "finished", "stopped", "crashed", "unknown"]
-    ending: EndingDocument | None
-    level: LevelWord
-    mark: MarkWord
-    """The badge: the level, but unsure instead of ok while one of the tags is."""
-    alarms: dict[str, int]
-    reason: str | None
-    """Why there is no verdict."""
-    categories: dict[str, LevelWord]
-    """The worst level of the tags of each; unknown while one of them is not yet sure."""
-    unsure: list[UnsureDocument]
-    first_step: int | None
-    last_step: int | None
-    step_unit: str
-    total_steps: int | None
-    last_wall_time: float | None
-    restarts: int
-    reference: str | None
-    note: str
-    """Note of the user on the run; "" for none."""
-    sources: list[SourceDocument]
-    findings: list[FindingDocument]
-    diagnoses: list[DiagnosisDocument]
-    last_good_checkpoint: dict[str, float | None] | None
-    """``step``, ``steps_since``, ``gpus``, ``gpu_hours``."""
-    first_movers: list[MoveDocument]
-    guessed: list[GuessDocument]
-    suspects: list[SuspectDocument]
-    projections: list[ProjectionDocument]
-    ceiling: dict[str, object] | None
-    """Ceiling that the entropy leaves to the reward: ``tag``, ``value``, ``error``, ``fit``."""
-    skipped: list[SkippedDocument]
-    faults: list[FaultDocument]
+    """Cause of the finding; None where that is not known."""
 
 
 def check_document(session: Session) -> Json:
@@ -336,7 +153,7 @@ def _entry(run: JudgedRun) -> Json:
             for move in diagnosed.moves
         ],
         "guessed": [{"tag": tag, "metric": metric.key} for tag, metric in guessed if metric],
-        "suspects": [fields_of(s, SuspectDocument) for s in diagnosed.suspects],
+        "suspects": story_words.suspect_facts(run, diagnosed.suspects),
         "projections": [
             fields_of(p, ProjectionDocument, earliest_step=p.earliest, latest_step=p.latest)
             for p in findings.projections(run)
@@ -401,6 +218,22 @@ def event_message(event: Event) -> Message:
     mention or a link to a chat service."""
     words = without_mentions(event_words(event))
     return Message(event.identity, event_line(event, words), words)
+
+
+def test_message() -> Message:
+    """A message of no run that tells whether a target can be reached."""
+    text = f"rltui on {platform.node()}: a test message, sent by hand; no run has changed"
+    document: Json = dict.fromkeys(EventDocument.__annotations__) | {
+        **dict.fromkeys(("run", "rule", "title"), "test"),
+        **dict.fromkeys(("text", "summary"), text),
+        "schema": "rltui.event/1",
+        "event": "fired",
+        "level": "watch",
+        "state": "firing",
+        "evidence": {},
+        "advice": "Nothing to do.",
+    }
+    return Message("test", json.dumps(document), text)
 
 
 def event_line(event: Event, words: str = "") -> str:

@@ -17,6 +17,7 @@ from rltui.catalogue.model import TagInfo
 from rltui.core.block import FloatArray, IntArray, ValueArray
 from rltui.core.errors import UsageError
 from rltui.core.fault import NOT_SHOWN
+from rltui.core.installation import need
 from rltui.core.text import cell_width, clean
 from rltui.draw.chart.axis import decades, round_ticks, x_ticks
 from rltui.draw.chart.trace import smooth
@@ -159,7 +160,8 @@ def _axis_words(runs: Sequence[JudgedRun], tag: str, options: PlotOptions) -> tu
 
 
 def _plotext() -> Any:
-    """Raises UsageError for version 6, which shares no function with 5."""
+    """Raises UsageError where it is missing, and for version 6, which shares no function with 5."""
+    need("plot", "plotext>=5.3.2,<6")
     import plotext  # only for this output
 
     if not hasattr(plotext, "plotsize"):

@@ -13,7 +13,6 @@ there the value is null, and a further field ``nonfinite`` names which of the th
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from importlib.util import find_spec
 from io import RawIOBase
 from typing import Any, BinaryIO
 
@@ -21,8 +20,7 @@ import numpy as np
 import orjson
 
 from rltui.core.block import BoolArray, FloatArray, IntArray
-from rltui.core.errors import UsageError
-from rltui.core.installation import to_add
+from rltui.core.installation import need
 from rltui.core.record import entity
 from rltui.core.text import clean
 from rltui.session import JudgedRun, Session
@@ -204,8 +202,7 @@ def _quoted(text: str) -> str:
 
 def need_parquet() -> None:
     """Raise UsageError when pyarrow is not installed."""
-    if find_spec("pyarrow") is None:
-        raise UsageError(f"Parquet needs pyarrow: {to_add('pyarrow')}")
+    need("Parquet", "pyarrow")
 
 
 class ParquetFile:

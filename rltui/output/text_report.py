@@ -18,11 +18,7 @@ from rltui.draw.glyph import glyph_set
 from rltui.draw.prose import note_text
 from rltui.facts import findings, numbers, seams, sentences, story_words
 from rltui.facts.metrics import fold
-from rltui.facts.runs import (
-    by_verdict,
-    last_lines,
-    state_words,
-)
+from rltui.facts.runs import by_verdict, last_lines, state_words
 from rltui.facts.story import Story, stories
 from rltui.facts.verdict_sentence import verdict_sentence
 from rltui.session import JudgedRun, Session
@@ -52,9 +48,9 @@ def verdict_line(session: Session) -> str:
     if not runs:
         return "rltui: no runs were found"
     if len(runs) == 1:
-        return f"rltui: {_run_verdict(runs[0])}"
+        return f"rltui: {run_words(runs[0])}"
     worst_run = min(runs, key=by_verdict)
-    tail = f"; first look at {_run_verdict(worst_run)}"
+    tail = f"; first look at {run_words(worst_run)}"
     words = _counts(r.verdict.level for r in runs)
     is_fine = worst_run.verdict.level < Level.WATCH
     return f"rltui: {len(runs)} runs: {', '.join(words)}{'' if is_fine else tail}"
@@ -66,7 +62,7 @@ def _counts(levels: Iterable[Level]) -> list[str]:
     return [f"{counts[x]} {x.word}" for x in sorted(counts, reverse=True)]
 
 
-def _run_verdict(run: JudgedRun) -> str:
+def run_words(run: JudgedRun) -> str:
     """Badge, name, progress and what is wrong, in one line."""
     badge = _GLYPHS.badge(run.verdict.mark)
     standing = _standing(run)
@@ -165,6 +161,12 @@ def event_words(event: Event) -> str:
     """One change of the verdict in one line."""
     run = event.run
     finding = event.finding
+    if event.kind is EventKind.GOAL:
+        words = verdict_sentence(run).words(_SENTENCE)
+        badge = _GLYPHS.badge(run.verdict.mark)
+        return f"{badge} {run.name}: goal reached, {sentences.summary(finding)}; {words}"
+    if not event.kind.is_of_finding:
+        return run_words(run)
     glyph = _GLYPHS.over
     level = ""
     cause = ""

@@ -4,35 +4,55 @@ a session: ``check --follow``, ``serve-metrics``, ``rltui.follow``."""
 from __future__ import annotations
 
 import threading
-from collections.abc import Generator, Iterator, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import field
 from enum import Enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from rltui.core.address import PIPE
 from rltui.core.batch import RunKey
+from rltui.core.level import Level, RunState
 from rltui.core.record import record
 from rltui.health.model import Evidence, Finding, FindingState, Numbers, Report
 from rltui.session.progress import Progress
 from rltui.session.run import JudgedRun
 from rltui.session.session import Session
 
-if TYPE_CHECKING:
-    from rltui.health.crash import ExitStatus
-
-#: Rule id of how a run ended, which no document has.
+#: Rule ids of how a run ended, which no document has.
 CRASHED = "crashed"
+FINISHED = "finished"
 
 #: Rule, title and first step: the tag of a finding is the worst of several and may change.
 _Id = tuple[str, str, int | None]
 
 
 class EventKind(str, Enum):
-    """Change of a finding."""
+    """Change of a finding, or of the state of a run."""
 
     FIRED = "fired"
     CHANGED = "changed"
     RESOLVED = "resolved"
+    FINISHED = "finished"
+    """It has ended: at its planned steps, or without any that are known."""
+    CRASHED = "crashed"
+    """It crashed, was cancelled, or stopped before its planned steps."""
+    STALLED = "stalled"
+    GOAL = "goal"
+    """It has met a condition of the user for the first time."""
+
+    @property
+    def is_of_finding(self) -> bool:
+        """Whether it is about a finding, not about the run as a whole."""
+        return self in (EventKind.FIRED, EventKind.CHANGED, EventKind.RESOLVED)
+
+
+#: Rules on the state of a run -> the change that they tell of.
+_STATES = {
+    CRASHED: EventKind.CRASHED,
+    "stopped": EventKind.CRASHED,
+    FINISHED: EventKind.FINISHED,
+    "stalled": EventKind.STALLED,
+}
 
 
 class Event(NamedTuple):
@@ -51,12 +71,17 @@ class Event(NamedTuple):
         return (self.run.key, *_identity(self.finding))
 
 
+#: Words of the states in which a run has ended as it was to.
+_ENDED = (RunState.FINISHED.value, RunState.STOPPED.value)
+
+
 @record
 class _Seen:
     """Last seen state of a run."""
 
     report: Report | None = None
-    crash: ExitStatus | None = None
+    end: Finding | None = None
+    has_ended: bool = False
     findings: Mapping[_Id, Finding] = field(default_factory=dict)
     last_step: int | None = None
 
@@ -70,6 +95,10 @@ class Watcher:
         self._seen: dict[RunKey, _Seen] = {}
         self._looked: dict[RunKey, tuple[int, Progress | None]] = {}
         """Version and progress of each run at the last call."""
+        self._alive: set[RunKey] = set()
+        """Runs that were at work during the watch."""
+        self._reached: set[tuple[RunKey, str]] = set()
+        """Goals that runs have reached."""
 
     def events(self) -> list[Event]:
         """List the changes since the last call, in the order of the runs."""
@@ -85,49 +114,111 @@ class Watcher:
             return []
         self._looked[run.key] = run.version, run.progress
         report = run.report
-        crash = run.verdict.crash
-        if not (report or crash) or run.data.files.reading:
+        end = end_of(run)
+        if not (report or end) or run.data.files.reading:
             return []
+        if is_at_work(run, self._begun_at):
+            self._alive.add(run.key)
+
+        events = [] if run.data.unloaded else list(self._goals_of(run))
         seen = self._seen.get(run.key, _Seen())
-        if seen.report is report and seen.crash is crash:
-            return []
-        findings = list(report.findings) if report else []
-        if crash is not None:  # the end of a run that crashed or was cancelled, as a finding
-            last = run.data.last_step
-            facts: Numbers = {"reason": crash.reason, "line": crash.line}
-            evidence = Evidence("how it ended", None, None, last or 0, last or 0, facts)
-            end = Finding(
-                CRASHED, crash.kind.value, run.verdict.exit_level, FindingState.FIRING, None, None,
-                last, None, None, evidence, None, crash.advice,
-            )  # fmt: skip
-            findings.insert(0, end)
-        now = _Seen(report, crash, {_identity(f): f for f in findings}, run.data.last_step)
+        if seen.report is report and seen.end == end:
+            return events
+        findings = (*(report.findings if report else ()), *((end,) if end else ()))
+        by_identity = {_identity(f): f for f in findings}
+        now = _Seen(report, end, run.verdict.has_ended, by_identity, run.data.last_step)
         self._seen[run.key] = now
         changes = list(_changes(seen, now))
-        if seen.report is not None:
-            changes += _passed(seen, now)
-            return [Event(kind, run, finding, True) for kind, finding in changes]
-
-        # Of the first report of a run only what happened after the watch began is new: the newest
-        # write tells it of an end, the time of its first row of all else. What comes from a pipe
-        # is new, with or without times.
-        progress = run.progress
-        is_piped = set(run.data.files.sources) == {PIPE}
-        events = []
-        for kind, finding in changes:
-            if finding.rule == CRASHED:
-                at = None if progress is None else progress.written_at
-                undated = True
-            else:
-                at = finding.since_wall_time
-                undated = is_piped
-            is_new = undated if at is None else at >= self._begun_at
-            events.append(Event(kind, run, finding, is_new))
+        if seen.report is None:
+            return [*events, *first_events(run, changes, self._begun_at)]
+        changes += _passed(seen, now)
+        # what had ended before may be found out only now
+        is_told = run.key in self._alive or not now.has_ended
+        events += [Event(k, run, found, k.is_of_finding or is_told) for k, found in changes]
         return events
+
+    def _goals_of(self, run: JudgedRun) -> Iterator[Event]:
+        """Yield the goals that a run has reached; of a run that is seen for the first time they
+        are new if it began after the watch."""
+        known = run.progress
+        began_at = known and (known.written_at or 0.0) - (known.elapsed_s or 0.0)
+        is_new = run.key in self._seen or is_piped(run) or (began_at or 0.0) >= self._begun_at
+        for text, meets in self._session.goals.items():
+            words = "" if (run.key, text) in self._reached else meets(run)
+            if words:
+                self._reached.add((run.key, text))
+                facts: Numbers = {"reason": text, "line": words}
+                goal = state_finding(run, EventKind.GOAL.value, text, Level.OK, facts)
+                yield Event(EventKind.GOAL, run, goal, is_new)
+
+
+def is_piped(run: JudgedRun) -> bool:
+    """Whether all of a run comes from standard input."""
+    return set(run.data.files.sources) == {PIPE}
+
+
+def is_at_work(run: JudgedRun, since: float) -> bool:
+    """Whether a run is written now, or was after a time (seconds since the epoch)."""
+    progress = run.progress
+    if progress is None:
+        return False
+    newest = max(progress.written_at or 0.0, run.data.files.modified or 0.0)
+    return is_piped(run) or run.is_live or progress.held is True or newest >= since
+
+
+def first_events(
+    run: JudgedRun, changes: Iterable[tuple[EventKind, Finding]], begun_at: float
+) -> Iterator[Event]:
+    """Yield the changes that the first report of a run makes.
+
+    Only what happened after the watch began is new: the newest write tells it of an end, the time
+    of its first row of all else. What comes from a pipe is new, with or without times.
+    """
+    for kind, finding in changes:
+        at = finding.since_wall_time
+        is_new = is_piped(run)
+        if finding.rule in (CRASHED, FINISHED):
+            at = None if run.progress is None else run.progress.written_at
+            is_new = True
+        yield Event(kind, run, finding, is_new if at is None else at >= begun_at)
+
+
+def end_of(run: JudgedRun) -> Finding | None:
+    """The end of a run as a finding, where that is known and no rule tells of it. One that just
+    stopped has ended if no more steps were planned."""
+    verdict = run.verdict
+    crash = verdict.crash
+    known = run.progress
+    word = verdict.state_word
+    facts: Numbers = {"reason": word}
+    if crash is not None:
+        rule, level, advice = CRASHED, verdict.exit_level, crash.advice
+        facts = {"reason": crash.reason, "line": crash.line}
+    elif run.report is None or known is None or word not in _ENDED:
+        return None
+    else:
+        rule, level, advice = FINISHED, verdict.level, ""
+        if known.total_steps and known.state is RunState.STOPPED:
+            return None
+    return state_finding(run, rule, word, level, facts, advice)
+
+
+def state_finding(
+    run: JudgedRun, rule: str, title: str, level: Level, facts: Numbers, advice: str = ""
+) -> Finding:
+    """A fact about a run as a whole, at its last step."""
+    last = run.data.last_step
+    evidence = Evidence("state of the run", None, None, last or 0, last or 0, facts)
+    return Finding(
+        *(rule, title, level, FindingState.FIRING, None, None, last, None, None),
+        *(evidence, None, advice),
+    )
 
 
 def _identity(finding: Finding) -> _Id:
-    return finding.rule, finding.title, finding.since_step
+    """A state is the same one wherever it began: rows may come late."""
+    state = _STATES.get(finding.rule)
+    return (state.value, "", None) if state else (finding.rule, finding.title, finding.since_step)
 
 
 def _changes(seen: _Seen, now: _Seen) -> Iterator[tuple[EventKind, Finding]]:
@@ -137,12 +228,15 @@ def _changes(seen: _Seen, now: _Seen) -> Iterator[tuple[EventKind, Finding]]:
         older = before.get(identity)
         fired = older is not None and _fires(older)
         if _fires(finding) and not fired:
-            yield EventKind.FIRED, finding
+            yield _STATES.get(finding.rule, EventKind.FIRED), finding
         elif _fires(finding) and older is not None and older.level is not finding.level:
-            yield EventKind.CHANGED, finding
+            if finding.rule != FINISHED:  # what is found at the end is told by itself
+                yield EventKind.CHANGED, finding
         elif fired and not _fires(finding):
             yield EventKind.RESOLVED, finding
     for identity, finding in before.items():
+        if finding.rule == FINISHED or (finding.rule in _STATES and now.has_ended):
+            continue  # that it goes on shows by its rows; that it has ended is told
         if identity not in now.findings and _fires(finding):  # it is not there any more
             over = finding._replace(state=FindingState.RESOLVED, until_step=now.last_step)
             yield EventKind.RESOLVED, over

@@ -1,22 +1,33 @@
-"""Hands changes of the verdict to a command or a URL of the user.
+"""Hands changes of the verdict to commands, URLs and mail addresses of the user.
 
-Delivered on a thread of its own: whoever posts never waits for a slow command or server.
+Each has a thread of its own: whoever posts never waits for a slow command or server, nor does one
+target for another.
 """
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
+import os
 import shlex
+import shutil
 import threading
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
+from pathlib import Path
 from typing import NamedTuple
-from urllib.error import HTTPError, URLError
-from urllib.parse import urlsplit
+from urllib.error import HTTPError
+from urllib.parse import parse_qsl, urlsplit
 
 from rltui.config import HooksConfig
 from rltui.core.clock import Clock
+from rltui.core.installation import state_directory, write_private
+from rltui.core.later import regex
 from rltui.core.level import Level
+from rltui.core.secrets import MASK, without_secrets
+from rltui.core.text import Json, Names
 from rltui.session.child_process import ChildProcess
 from rltui.session.event import Event
 
@@ -24,6 +35,17 @@ from rltui.session.event import Event
 _MOST_WAITING = 200
 #: Characters of an error that are shown.
 _ERROR_CHARS = 200
+#: Seconds before each further attempt to deliver a message; after the last one it is lost.
+_PAUSES_S = (5.0, 30.0, 120.0, 600.0)
+#: Answers of a server that may be another one later, besides those from 500 on.
+_PASSING = (408, 425, 429)
+_HOST_END = regex(r"[/?#]")
+#: Where programs are that PATH of a user often leaves out.
+_SYSTEM_PATH = "/usr/sbin:/usr/lib"
+
+
+class Refusal(str):
+    """An error that every further attempt would meet."""
 
 
 class Message(NamedTuple):
@@ -69,27 +91,78 @@ class Outbox:
 
 def open_hook(settings: HooksConfig, clock: Clock, trouble: Callable[[str], None]) -> Hook | None:
     """The hook that the user configured, or None. Starts nothing."""
-    return Hook(settings, clock, trouble) if settings.on_finding else None
+    if not settings.all_targets:
+        return None
+    return Hook(settings, clock, trouble, state_directory(os.environ))
 
 
 class Hook:
-    """Owned by a command. ``trouble`` is called on the hook's thread with the first error after
-    a success; later ones are the same trouble."""
+    """Hands messages to every target. Owned by a command."""
 
-    def __init__(self, settings: HooksConfig, clock: Clock, trouble: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        settings: HooksConfig,
+        clock: Clock,
+        trouble: Callable[[str], None],
+        state: Path | None = None,
+        pauses: Sequence[float] = _PAUSES_S,
+    ) -> None:
+        """``trouble``: see :class:`Delivery`; results are kept below ``state``."""
+        self._settings = settings
+        self._clock = clock
+        self.deliveries = [
+            Delivery(target, settings, clock, trouble, state, pauses)
+            for target in settings.all_targets
+        ]
+
+    def wants(self, event: Event) -> bool:
+        """Whether an event is to be handed over: news, of the kind and level that the user
+        wants."""
+        settings = self._settings
+        if not event.kind.is_of_finding:
+            return event.is_news and event.kind.value in settings.events
+        least = Level.BAD if settings.level == "bad" else Level.WATCH
+        return event.is_news and "finding" in settings.events and event.finding.level >= least
+
+    def post(self, message: Message) -> None:
+        """Deliver a message soon. Does no I/O."""
+        for delivery in self.deliveries:
+            delivery.post(message)
+
+    def close(self, within_s: float) -> None:
+        """Deliver what the rate allows, for at most ``within_s`` seconds, and end the threads."""
+        end = self._clock.monotonic() + within_s
+        for delivery in self.deliveries:
+            delivery.hurry()
+        for delivery in self.deliveries:
+            delivery.close(max(0.0, end - self._clock.monotonic()))
+
+
+class Delivery:
+    """Hands messages to one target, in their order. ``trouble`` is called on its thread with the
+    first error after a success; later ones are the same trouble."""
+
+    def __init__(
+        self,
+        target: Names,
+        settings: HooksConfig,
+        clock: Clock,
+        trouble: Callable[[str], None],
+        state: Path | None = None,
+        pauses: Sequence[float] = _PAUSES_S,
+    ) -> None:
+        self._target = target
         self._settings = settings
         self._clock = clock
         self._trouble = trouble
+        self._state = state
+        self._pauses = pauses
         self._outbox = Outbox(settings.per_minute)
         self._changed = threading.Condition()
-        self._closing = self._failed = False
+        self._closing = self._failed = self._is_over = False
+        self._lost = 0
         self._thread: threading.Thread | None = None
         self._child = ChildProcess()
-
-    def wants(self, event: Event) -> bool:
-        """Whether an event is to be handed over: news, of the level that the user wants."""
-        least = Level.BAD if self._settings.level == "bad" else Level.WATCH
-        return event.is_news and event.finding.level >= least
 
     def post(self, message: Message) -> None:
         """Deliver a message soon. Does no I/O."""
@@ -100,32 +173,54 @@ class Hook:
             self._thread = threading.Thread(target=self._work, name="hook", daemon=True)
             self._thread.start()
 
-    def close(self, within_s: float) -> None:
-        """Deliver what the rate allows, for at most ``within_s`` seconds, and end the thread."""
-        if self._thread is None:
-            return
+    def hurry(self) -> None:
+        """Wait for no later attempt: nothing more will come."""
         with self._changed:
             self._closing = True
             self._changed.notify()
+
+    def close(self, within_s: float) -> None:
+        """End the thread, within so many seconds; say how much was not delivered."""
+        if self._thread is None:
+            return
         self._thread.join(within_s)
         with self._changed:
-            left = len(self._outbox.waiting)
+            left = len(self._outbox.waiting) + self._lost
             self._outbox.waiting.clear()
+            self._is_over = True
         if self._thread.is_alive():
             self._child.kill()
         if left:
-            self._trouble(f"hooks.on_finding: {left} not delivered")
+            self._trouble(f"hooks: {left} not delivered")
 
     def _work(self) -> None:
         while (message := self._next()) is not None:
-            try:
-                error = self.deliver(message)
-            except Exception as problem:
-                logging.getLogger(__name__).debug("hook failed", exc_info=True)
-                error = f"{type(problem).__name__}: {problem}"
-            if error is not None and not self._failed:
-                self._trouble(f"hooks.on_finding: {error}")
-            self._failed = error is not None
+            error = self.attempt(message)
+            for pause in self._pauses:
+                if error is None or isinstance(error, Refusal) or self._is_over:
+                    break
+                with self._changed:
+                    is_last = self._changed.wait_for(lambda: self._closing, pause)
+                error = self.attempt(message)
+                if is_last:
+                    break
+            self._lost += error is not None
+
+    def attempt(self, message: Message) -> str | None:
+        """Deliver one message now, and keep the result; returns what went wrong, or None."""
+        try:
+            error = self.deliver(message)
+        except Exception as problem:
+            logging.getLogger(__name__).debug("hook failed", exc_info=True)
+            error = f"{type(problem).__name__}: {problem}"
+        if error is not None and not self._failed:
+            self._trouble(f"hooks: {error}")
+        self._failed = error is not None
+        if self._state is not None:
+            with suppress(OSError):
+                result = {"at": self._clock.now(), "error": error}
+                write_private(_result_path(self._state, self._target), json.dumps(result))
+        return error
 
     def _next(self) -> Message | None:
         """The next message, when it may go; None at the end."""
@@ -142,24 +237,68 @@ class Hook:
     def deliver(self, message: Message) -> str | None:
         """Deliver one message now; returns what went wrong, or None."""
         settings = self._settings
+        first = self._target[0]
+        if first.startswith(("http://", "https://")) and len(self._target) == 1:
+            return _send(first, message, settings)
+        words = shlex.split(first) if len(self._target) == 1 else list(self._target)
         body = message.text if settings.format == "text" else message.document
-        data = body.encode("utf-8", "backslashreplace")
-        if settings.url is not None:
-            return _send(settings.url, data, settings)
-        return self._run(data + b"\n")
+        data = body.encode("utf-8", "backslashreplace") + b"\n"
+        if first.startswith("mailto:"):
+            from email.message import EmailMessage  # heavy: few users have no server for this
 
-    def _run(self, data: bytes) -> str | None:
-        """Run the command with ``data`` on its standard input."""
-        command = self._settings.on_finding
-        words = shlex.split(command[0]) if len(command) == 1 else list(command)
-        ended = self._child.run(words, self._settings.timeout_s, data)
+            mail = EmailMessage()
+            mail["To"], mail["Subject"] = first.partition(":")[2], message.text
+            mail.set_content(message.text)
+            data = bytes(mail)
+            path = os.pathsep.join((os.environ.get("PATH", os.defpath), _SYSTEM_PATH))
+            words = [shutil.which("sendmail", path=path) or "sendmail", "-i", "-t"]
+        ended = self._child.run(words, settings.timeout_s, data)
         if ended.code == 0:
             return None
         code = "" if ended.code is None else f"exit code {ended.code}"
         return _short(": ".join(filter(None, (words[0], code, ended.said))))
 
 
-def _send(url: str, body: bytes, settings: HooksConfig) -> str | None:
+def _result_path(state: Path, target: Names) -> Path:
+    name = hashlib.sha256("\0".join(target).encode("utf-8", "surrogatepass")).hexdigest()
+    return state / "alerts" / f"{name[:16]}.json"
+
+
+def masked_target(target: Names) -> str:
+    """A target without its secrets: nothing behind the host of a URL."""
+    scheme, is_url, rest = target[0].partition("://")
+    if is_url:
+        return f"{scheme}://{_HOST_END.split(rest)[0].rpartition('@')[2]}/{MASK}"
+    return without_secrets(" ".join(target))
+
+
+def last_result(state: Path, target: Names) -> Json | None:
+    """When a target was last handed a message (``at``, seconds since the epoch), and what went
+    wrong (``error``, None for nothing); None where it never was."""
+    try:
+        found = json.loads(_result_path(state, target).read_text("utf-8"))
+    except (OSError, ValueError):
+        return None
+    return found if isinstance(found, dict) and found.keys() >= {"at", "error"} else None
+
+
+def request_of(url: str, message: Message, form: str) -> tuple[str, str, str]:
+    """Address, body and content type that the service at a URL takes, known by its host; ``form``:
+    json or text, for all others."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    document = message.document
+    if host == "api.telegram.org":
+        document = json.dumps({**dict(parse_qsl(parts.query)), "text": message.text})
+        url = parts._replace(query="").geturl()
+    elif host in ("discord.com", "discordapp.com") and not parts.path.endswith("/slack"):
+        document = json.dumps({"content": message.text})
+    elif form == "text" or host.startswith("ntfy."):
+        return url, message.text, "text/plain; charset=utf-8"
+    return url, document, "application/json"
+
+
+def _send(url: str, message: Message, settings: HooksConfig) -> str | None:
     """POST to a URL. It may hold a secret, so errors name the host only."""
     import http.client  # heavy: few users have a URL
     from urllib.request import HTTPRedirectHandler, Request, build_opener  # heavy
@@ -170,22 +309,25 @@ def _send(url: str, body: bytes, settings: HooksConfig) -> str | None:
         def redirect_request(self, *_: object) -> None:
             return None
 
-    kind = "text/plain; charset=utf-8" if settings.format == "text" else "application/json"
-    headers = {"Content-Type": kind, "User-Agent": "rltui"}
     host = "the server"
     try:
         host = urlsplit(url).hostname or host
-        request = Request(url, body, headers, method="POST")
+        address, body, kind = request_of(url, message, settings.format)
+        headers = {"Content-Type": kind, "User-Agent": "rltui"}
+        data = body.encode("utf-8", "backslashreplace")
+        request = Request(address, data, headers, method="POST")
         with build_opener(NoRedirect).open(request, timeout=settings.timeout_s) as answer:
             answer.read(1)
     except HTTPError as error:
         error.close()
         redirect = ", a redirect: give the address that it leads to"
-        return f"{host} answered {error.code}" + (redirect if 300 <= error.code < 400 else "")
-    except URLError as error:
-        return _short(f"{host}: {error.reason}")
+        said = f"{host} answered {error.code}" + (redirect if 300 <= error.code < 400 else "")
+        return said if error.code >= 500 or error.code in _PASSING else Refusal(said)
     except (OSError, ValueError, http.client.HTTPException) as error:
-        return _short(f"{host}: {type(error).__name__}")
+        reason = getattr(error, "reason", error)
+        if isinstance(reason, TimeoutError):
+            return f"{host}: no answer within {settings.timeout_s:g} s"
+        return _short(f"{host}: {getattr(reason, 'strerror', None) or type(error).__name__}")
 
     return None
 

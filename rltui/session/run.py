@@ -357,6 +357,10 @@ class Mutes:
         return name in self.names
 
 
+#: Goals of the user -> says how a run meets it, "" where it does not.
+Goals = Mapping[str, Callable[[JudgedRun], str]]
+
+
 class RunList:
     """The runs of a session. Owned by it; main thread only."""
 

@@ -31,7 +31,7 @@ from rltui.session.naming import Naming, logdir_labels
 from rltui.session.process_probe import Vitals
 from rltui.session.reference import ReferenceRun
 from rltui.session.replay import Replay
-from rltui.session.run import JudgedRun, RunList
+from rltui.session.run import Goals, JudgedRun, RunList
 from rltui.session.tag_resolution import Interpreter
 from rltui.sources.discovery.logdir import similar_to
 from rltui.sources.discovery.run_files import RunFiles
@@ -106,6 +106,7 @@ class Session:
         choice = choice or Choice()
         self.clock = clock or SystemClock()
         self.logdirs = tuple(logdirs)
+        self.goals: Goals = {}
         self.busy = False
         """Whether the last drain ended for want of time, not of batches."""
         self._partial = choice.partial
@@ -149,12 +150,11 @@ class Session:
         self, config: Config, choice: Choice, step_keys: tuple[str, ...], pipe: int
     ) -> Reading:
         every = config.watch
+        paces = every.fast_s, every.slow_s, every.rescan_s
         options = ReaderOptions(
             clock=self.clock,
             verify=choice.verify,
-            watch=Intervals(
-                *(every.fast_s, every.slow_s, every.rescan_s, every.inotify, every.remote_s)
-            ),
+            watch=Intervals(*paces, every.inotify, every.remote_s),
             choose=self.naming.choose,
             wants=self.naming.wants if choice.run_glob is not None else None,
             step_keys=step_keys,

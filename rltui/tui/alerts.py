@@ -46,7 +46,8 @@ class Alerts:
         for event in events:
             if self._hook is not None and self._hook.wants(event):
                 self._hook.post(event_message(event))
-        begun = [e for e in events if e.kind is not EventKind.RESOLVED]
+        quiet = (EventKind.RESOLVED, EventKind.FINISHED)
+        begun = [e for e in events if e.kind not in quiet]
         loud = [e for e in begun if self._least is not None and e.finding.level >= self._least]
         if loud:
             more = f" and {len(loud) - 1} more" if len(loud) > 1 else ""

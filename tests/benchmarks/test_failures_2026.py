@@ -16,6 +16,7 @@ from benchmarks.verdicts.failures_2026 import (
     write,
 )
 from benchmarks.verdicts.replay import Judge
+from tests.tables import cases
 
 BY_ROW = {failure.row: failure for failure in FAILURES}
 JUDGE = Judge()
@@ -31,19 +32,7 @@ def test_all_rows_of_the_list_have_failing_and_healthy_logs() -> None:
     assert all(f.expects and f.signs for f in FAILURES)
 
 
-@pytest.mark.parametrize(
-    ("verb", "limit", "about", "goals"),
-    [
-        ("above", 0.5, 0.0, (0.4, 0.6, 1.0)),
-        ("above", 1.05, 1.0, (1.04, 1.06, 1.1)),
-        ("below", 0.12, 0.0, (0.15, 0.1, 0.06)),
-        ("full", 0.9, 0.0, (0.875, 0.91667, 0.95)),
-        ("to", 3.0, 0.0, (2.6, 3.4, 5.0)),
-        ("times", 4.0, 0.0, (3.0314, 5.2780, 16.0)),
-        ("gone", True, 0.0, (0.2, 0.0, 0.0)),
-        ("at", [7, 8, 9], 0.0, (7, 8, 9)),
-    ],
-)
+@cases(__file__, "a_sign_goes_so_many_times_to_its_limit")
 def test_a_sign_goes_so_many_times_to_its_limit(
     verb: str, limit: object, about: float, goals: tuple[float, ...]
 ) -> None:

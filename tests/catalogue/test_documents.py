@@ -12,6 +12,7 @@ import pytest
 from rltui.catalogue import Catalogue, load_catalogue
 from rltui.core.errors import DocumentError
 from rltui.core.text import cell_width
+from tests.tables import cases
 from tests.test_documentation import load_script
 
 HEAD = "id: mine\nentries:\n  - source: me\n    tags:\n"
@@ -76,32 +77,9 @@ def test_explain(catalogue: Catalogue) -> None:
     assert catalogue.explain("entropyy").nearest == ("entropy",)
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "column", "words"),
-    [
-        (HEAD + "      a/b: entropi\n", 5, 12, "unknown metric 'entropi'; did you mean 'entropy'"),
-        (HEAD + "      a/b: {metric: entropy, category: actr}\n", 5, 40, "did you mean 'actor'"),
-        (HEAD + "      a/b: {metric: entropy, titel: x}\n", 5, 30, "unknown key 'titel'"),
-        (HEAD + "      a/b: {title: x}\n", 5, 12, "key 'metric' is missing"),
-        (HEAD + "      a/b: entropy\n      a/b: entropy\n", 6, 7, "is defined twice"),
-        (HEAD + "      a/*x: entropy\n      a/y*: entropy\n", 6, 7, "ties with 'a/\\*x' of line 5"),
-        (HEAD + "      'a/{b}': {metric: entropy, title: 'x {c}'}\n", 5, 41, "unknown field 'c'"),
-        (HEAD + "      'a/{B}': entropy\n", 5, 7, "not a pattern"),
-        (HEAD + "      'a/{b}/{b}': entropy\n", 5, 7, "captured twice"),
-        (HEAD + "      'a/{b:word}': entropy\n", 5, 7, "unknown kind"),
-        (HEAD + "      a: {metric: entropy, sign: 2}\n", 5, 34, "sign is 1 or -1"),
-        (HEAD + "      a: {metric: entropy, healthy: {low: 2, high: 1}}\n", 5, 37, "above"),
-        (HEAD + "      'a/{stat}': 'loss.{stat}'\n", 5, 19, "'loss' has no statistics"),
-        ("id: mine\nfingerprnt: {}\n", 2, 1, "did you mean 'fingerprint'"),
-        ("id: mine\nprefixes: {train/: trainin}\n", 2, 20, "did you mean 'training'"),
-        ("title: mine\n", 1, 1, "key 'id' is missing"),
-        ("id: mine\ninherits: verll\n", 2, 11, "did you mean 'verl'"),
-        ("id: mine\ninherits: mine\n", 2, 11, "inherits from itself"),
-        ("id: mine\nscenario: classic\n", 2, 11, "did you mean 'classic-rl'"),
-    ],
-)
+@cases(__file__, "broken_dialect")
 def test_broken_dialect(text: str, line: int, column: int, words: str, tmp_path: Path) -> None:
-    (tmp_path / "mine.yaml").write_text(text)
+    (tmp_path / "mine.yaml").write_text(text.replace("HEAD\n", HEAD))
     with pytest.raises(DocumentError, match=words) as caught:
         load_catalogue((tmp_path,))
     assert (caught.value.line, caught.value.column) == (line, column)

@@ -28,78 +28,14 @@ VERL = [
 SCORES = {"val.score", "val.reward.mean", "val.accuracy", "val.success_rate", "reward.mean"}
 TRL = ["train/loss", "train/grad_norm", "train/learning_rate", "train/epoch"]
 GRPO = [*TRL, "train/reward", "train/reward_std", "train/kl", "train/completions/mean_length"]
+SEVERAL = {"VERL": VERL, "TRL": TRL, "GRPO": GRPO}
 
 
-@pytest.mark.parametrize(
-    ("tags", "framework", "algorithm", "scenario"),
-    [
-        ([*VERL, "perf/throughput", "actor/pg_clipfrac_lower"], "verl", "GRPO", "llm-rl"),
-        ([*VERL, "perf/throughput", "critic/kl_coeff"], "verl", "GRPO", "llm-rl"),
-        ([*VERL, "perf/throughput", "critic/vf_loss"], "verl", "PPO", "llm-rl"),
-        ([*VERL, "critic/kl_coeff", "critic/vf_loss", "mfu/actor"], "tinyzero", "PPO", "llm-rl"),
-        ([*VERL, "sgrpo/overall_accuracy"], "tinyzero", "GRPO", "llm-rl"),
-        (["val-core/a/acc/mean@1", "val-aux/a/reward/mean@1"], "verl", None, "generic"),
-        (["train/loss", "train/lr(1e-3)"], "verl", "SFT", "sft"),
-        (GRPO, "trl", "GRPO", "llm-rl"),
-        ([t.removeprefix("train/") for t in GRPO], "trl", "GRPO", "llm-rl"),
-        ([*GRPO, "profiling/Time taken: GRPOTrainer.compute_loss"], "trl", "GRPO", "llm-rl"),
-        ([*TRL, "train/on_policy_loss", "train/off_policy_loss"],
-         "trl", "DISTILLATION", "llm-rl"),
-        (["rewards/train/score/mean", "rewards/train/sum", "completions/train/mean_length"],
-         "tunix", "GRPO", "llm-rl"),
-        ([*TRL, "train/rewards/chosen", "train/rewards/accuracies"], "trl", "DPO", "preference"),
-        ([*TRL, "train/rewards/chosen", "train/rewards/rejected", "train/kl"],
-         "trl", "KTO", "preference"),
-        ([*TRL, "train/rewards/accuracies", "train/log_odds_ratio"], "trl", "ORPO", "preference"),
-        ([*TRL, "train/accuracy", "train/margin", "train/mean_reward"],
-         "trl", "RM", "reward-model"),
-        ([*TRL, "train/mean_token_accuracy"], "trl", "SFT", "sft"),
-        (["train/objective/rlhf_reward", "train/val/ratio", "train/objective/kl"],
-         "trl", "PPO", "llm-rl"),
-        (["training_iteration", "iterations_since_restore", "time_this_iter_s", "mean_accuracy"],
-         "ray-tune", None, "generic"),
-        (["ray/tune/training_iteration", "ray/tune/time_this_iter_s", "ray/tune/loss"],
-         "ray-tune", None, "generic"),
-        (["ray/tune/training_iteration", "ray/tune/time_this_iter_s", "ray/tune/env_runners/x"],
-         "rllib", None, "classic-rl"),
-        (["ppo/loss/total", "env/reward_mean", "objective/kl"], "trl-ppo-classic", "PPO", "llm-rl"),
-        (TRL, "transformers", "SFT", "sft"),
-        ([*TRL, "memory(GiB)"], "ms-swift", "SFT", "sft"),
-        (["current_steps", "percentage", "loss", "lr"], "llama-factory", "SFT", "sft"),
-        (["actor/pg_clipfrac_higher", "critic/rewards/zero_std_ratio"],
-         "verl-omni", "FLOW-GRPO", "llm-rl"),
-        (["train/policy_loss", "train/actor_lr", "train/ppo_clip_ratio", "train/kl"],
-         "openrlhf", "GRPO", "llm-rl"),
-        (["train/policy_loss", "train/ppo_clip_ratio", "train/critic_loss"],
-         "openrlhf", "PPO", "llm-rl"),
-        (["train/loss", "train/chosen_reward", "train/reject_reward", "train/acc"],
-         "openrlhf", "DPO", "preference"),
-        (["rollout/ep_rew_mean", "time/fps", "train/learning_rate", "train/clip_fraction"],
-         "sb3", "PPO", "classic-rl"),
-        (["rollout/ep_rew_mean", "train/ent_coef", "train/actor_loss", "train/critic_loss"],
-         "sb3", "SAC", "classic-rl"),
-        (["rollout/ep_rew_mean", "train/actor_loss", "train/critic_loss"],
-         "sb3", "TD3", "classic-rl"),
-        (["rollout/ep_rew_mean", "rollout/exploration_rate"], "sb3", "DQN", "classic-rl"),
-        (["rollout/ep_rew_mean", "train/policy_loss"], "sb3", "A2C", "classic-rl"),
-        (["charts/SPS", "losses/td_loss"], "cleanrl", "DQN", "classic-rl"),
-        (["charts/SPS", "losses/clipfrac"], "cleanrl", "PPO", "classic-rl"),
-        (["ray/tune/episode_reward_mean"], "rllib", None, "classic-rl"),
-        (["avg_return", "win_rate_ema"], "generic", None, "classic-rl"),
-        (["rm/loss", "rm/accuracy"], "generic", "RM", "reward-model"),
-        (["train/reward", "train/kl"], "generic", None, "generic"),
-        (["episode", "timestep", "reward"], "generic", None, "classic-rl"),
-        (["reward", "loss", "avg_response_len"], "generic", None, "llm-rl"),
-        (["reward", "loss", "frac_mixed", "val/exact"], "generic", None, "llm-rl"),
-        (["loss", "lr", "grad_norm"], "generic", None, "generic"),
-        (["loss", "dpo_loss"], "generic", "DPO", "preference"),
-        ([], "generic", None, "generic"),
-    ],
-)  # fmt: skip
+@cases(__file__, "names")
 def test_names(
     tags: list[str], framework: str, algorithm: str | None, scenario: str, catalogue: Catalogue
 ) -> None:
-    found = catalogue.recognise(tags)
+    found = catalogue.recognise([one for tag in tags for one in SEVERAL.get(tag, [tag])])
     assert (found.framework, found.algorithm, found.scenario.id) == (framework, algorithm, scenario)
     assert found.reasons
 
@@ -132,14 +68,7 @@ def test_the_held_out_accuracy_of_a_reward_model(
     assert info.metric.key == "val.rm.accuracy"
 
 
-@pytest.mark.parametrize(
-    ("framework", "tags"),
-    [
-        ("skrl", ["Reward / Total reward (mean)", "Loss / Value loss", "Learning / Learning rate"]),
-        ("verl", ["val-core/gsm8k/acc/mean@8", "actor/pg_loss", "critic/score/mean"]),
-        ("ms-swift", ["memory(GiB)", "train/loss", "train/learning_rate"]),
-    ],
-)
+@cases(__file__, "tensorboardx_replaces_signs_in_tags")
 def test_tensorboardx_replaces_signs_in_tags(
     framework: str, tags: list[str], catalogue: Catalogue
 ) -> None:
@@ -200,12 +129,7 @@ def test_scale(catalogue: Catalogue) -> None:
     assert catalogue.resolver("verl").resolve("train/lr(1e-3)").scale == pytest.approx(1e-3)
 
 
-@pytest.mark.parametrize("end", [
-    "time", "collect_time", "time_s", "time_ms", "time/mean", "time_mean", "time_max", "seconds",
-    "latency_p95", "duration_total", "runtime", "walltime", "eta", "fps", "steps_per_second",
-    "it/s", "std", "lens_stat/std", "score_stddev", "accuracy_variance", "acc_stderr",
-    "num_episodes", "episode_count",
-])  # fmt: skip
+@cases(__file__, "no_wildcard_makes_a_score_of_a_time_a_spread_or_a_count", "end")
 def test_no_wildcard_makes_a_score_of_a_time_a_spread_or_a_count(
     end: str, catalogue: Catalogue
 ) -> None:

@@ -72,30 +72,9 @@ def test_any_set_of_tags_has_a_head_and_a_reward_among_them_or_none(
     assert likely_reward(tags) in (None, *tags)
 
 
-@pytest.mark.parametrize(
-    ("tag", "category"),
-    [
-        ("val/foo", Category.VALIDATION),
-        ("test/reward", Category.VALIDATION),
-        ("actor/foo", Category.ACTOR),
-        ("policy/foo_time", Category.ACTOR),
-        ("my_value/x", Category.CRITIC),
-        ("reward/foo", Category.CRITIC),
-        ("mean_token_count", Category.LENGTH),
-        ("timing/foo", Category.TIMING),
-        ("perf/x", Category.PERF),
-        ("deep/throughput", Category.PERF),
-        ("Frames/sec", Category.PERF),
-        ("tokens_decoded_per_second", Category.PERF),
-        ("rollout_seconds", Category.TIMING),
-        ("unit_match_rate", Category.CRITIC),
-        ("foo/bar", Category.OTHER),
-        ("", Category.OTHER),
-        ("奖励/平均", Category.OTHER),
-    ],
-)
-def test_unknown_category(tag: str, category: Category) -> None:
-    assert guess_category(tag) is category
+@cases(__file__, "unknown_category")
+def test_unknown_category(tag: str, category: str) -> None:
+    assert guess_category(tag) is Category(category)
 
 
 @cases(__file__, "unknown_title")
@@ -227,13 +206,7 @@ def test_milliseconds_are_scaled(catalogue: Catalogue) -> None:
 
 
 @cases(__file__, "plain_names_of_own_scripts")
-@pytest.mark.parametrize(
-    "form",
-    [
-        *("{}", "train/{}", "Train/mean_{}", "{}_mean", "train/avg_{}", "average_{}", "ppo/{}"),
-        *("grpo/{}", "agent/{}", "batch/{}", "update/{}", "{}/train", "{}_epoch", "train_{}_step"),
-    ],
-)
+@cases(__file__, "forms_of_plain_names", "form")
 def test_plain_names_of_own_scripts(name: str, key: str, form: str, catalogue: Catalogue) -> None:
     tag = form.format(name)
     meant = {"grpo/loss": "loss.policy"}.get(tag, key)
@@ -274,33 +247,12 @@ def test_one_monitor_file_does_not_make_a_run_of_sb3(catalogue: Catalogue) -> No
     assert catalogue.recognise(["monitor/r", "monitor/l", "eprewmean"]).framework == "baselines"
 
 
-@pytest.mark.parametrize(
-    ("tag", "category"),
-    [
-        ("num_env_steps_sampled", Category.PROGRESS),
-        ("num_env_steps_sampled_throughput_per_sec", Category.PERF),
-        ("Loss / Value thing", Category.CRITIC),
-        ("reward_valid_rate", Category.CRITIC),
-        ("valid/thing", Category.VALIDATION),
-        ("custom/eval_thing", Category.VALIDATION),
-        ("clip_thing", Category.ACTOR),
-        ("MaxVVals", Category.CRITIC),
-        ("batch_thing", Category.HYPER),
-        ("gpu.0.temp", Category.SYSTEM),
-    ],
-)
-def test_category_from_words(tag: str, category: Category) -> None:
-    assert guess_category(tag) is category
+@cases(__file__, "category_from_words")
+def test_category_from_words(tag: str, category: str) -> None:
+    assert guess_category(tag) is Category(category)
 
 
-@pytest.mark.parametrize(
-    ("tag", "title"),
-    [
-        ("train/param_noise_di...", "noise distance"),
-        ("rollout/return_hist...", "return hist..."),  # or its spread
-        ("train/p...", "p..."),
-    ],
-)
+@cases(__file__, "a_name_cut_short_by_a_console")
 def test_a_name_cut_short_by_a_console(tag: str, title: str, catalogue: Catalogue) -> None:
     assert catalogue.resolver("baselines").resolve(tag).title == title
 

@@ -25,16 +25,7 @@ def test_options_are_not_abbreviated(cli: Cli, line: str) -> None:
     assert cli(*line.split()).code == 2
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        "check . --jsn", "check", "check --fail-on wach .", "check -h", "--color never plot --help",
-        "check . plot --jsn", "plot check", "watch --help", "--json check .", "--debgu plot .",
-        "--version", "--version chekc", "--version check --jsn", "--color",
-        "--print-completion check", "--print-completion bash check", "help check",
-        "help chekc", "stream --x", "chekc .", "-x",
-    ],
-)  # fmt: skip
+@cases(__file__, "the_parser_of_one_command_says_what_that_of_all_says", "line")
 def test_the_parser_of_one_command_says_what_that_of_all_says(
     line: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -88,15 +79,7 @@ def test_help_fits_a_narrow_terminal(cli: Cli, monkeypatch: pytest.MonkeyPatch) 
         assert bool(example) is bool(name)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        *(f"plot . x --size={size}" for size in ("19x5", "20x4", "1001x10", "10x1001", "axb")),
-        *(f"plot . x --smooth={weight}" for weight in ("1", "-0.1", "nan", "x")),
-        *(f"replay . --speed={speed}" for speed in ("0", "-1", "nan", "1e9", "x")),
-        "check . --fail-on awful",
-    ],
-)
+@cases(__file__, "values_out_of_range_are_wrong_usage", "words")
 def test_values_out_of_range_are_wrong_usage(cli: Cli, words: str) -> None:
     result = cli(*words.split())
     assert (result.code, result.out) == (2, "")

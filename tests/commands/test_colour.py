@@ -25,18 +25,7 @@ class Stream(io.StringIO):
 
 
 @pytest.mark.parametrize("terminal", [True, False], ids=["terminal", "pipe"])
-@pytest.mark.parametrize(
-    ("environ", "wanted"),
-    [
-        ({}, None),
-        ({"NO_COLOR": "", "FORCE_COLOR": ""}, None),
-        ({"NO_COLOR": "1"}, False),
-        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
-        ({"FORCE_COLOR": "1"}, True),
-        ({"FORCE_COLOR": "0"}, False),
-        ({"FORCE_COLOR": "1", "TERM": "dumb"}, True),
-    ],
-)
+@cases(__file__, "variables_decide_and_else_the_terminal")
 def test_variables_decide_and_else_the_terminal(
     environ: dict[str, str], wanted: bool | None, terminal: bool
 ) -> None:

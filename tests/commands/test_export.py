@@ -285,7 +285,7 @@ def test_permissions_of_the_file(tmp_path: Path) -> None:
 def test_without_pyarrow_it_says_what_to_install(
     cli: Cli, bad_logs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rltui.output.points.find_spec", lambda name: None)
+    monkeypatch.setattr("rltui.core.installation.find_spec", lambda name: None)
     result = cli("export", bad_logs, "-o", tmp_path / "x.parquet")
     assert (result.code, result.out) == (2, "")
     assert to_add("pyarrow") in result.err
@@ -295,7 +295,7 @@ def test_without_pyarrow_it_says_what_to_install(
 def test_parquet_is_not_printed_on_a_terminal(
     cli: Cli, bad_logs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rltui.output.points.find_spec", lambda name: object())
+    monkeypatch.setattr("rltui.core.installation.find_spec", lambda name: object())
     monkeypatch.setattr("sys.stdout.isatty", lambda: True, raising=False)
     result = cli("export", bad_logs, "--format", "parquet")
     assert (result.code, result.out) == (2, "")

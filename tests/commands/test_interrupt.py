@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.tables import cases
 from tests.terminal import START_S, Terminal, environment
 
 #: Runs rltui; a directory takes a quarter of a second to list once the file SLOW exists.
@@ -79,21 +80,10 @@ def interrupt(terminal: Terminal) -> int:
     return terminal.wait(0.0)
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ("check", "."),
-        ("check", "--follow", "."),
-        ("snapshot", "."),
-        ("export", "."),
-        ("plot", ".", "loss"),
-        ("watch", "."),
-        ("replay", "."),
-    ],
-)
-def test_a_first_search_is_interrupted(disk: Disk, words: tuple[str, ...]) -> None:
+@cases(__file__, "a_first_search_is_interrupted", "words")
+def test_a_first_search_is_interrupted(disk: Disk, words: str) -> None:
     disk.slow_down()
-    with disk.run(*words) as terminal:
+    with disk.run(*words.split()) as terminal:
         disk.wait_busy(terminal)
         assert interrupt(terminal) == 130
         assert b"Traceback" not in terminal.seen

@@ -12,6 +12,7 @@ import pytest
 from rltui.cli import main
 from rltui.commands.line_cache import LineCache
 from tests.commands.conftest import Cli
+from tests.tables import cases
 
 
 def environ(home: Path, **more: str) -> dict[str, str]:
@@ -127,21 +128,10 @@ def test_a_kept_line_that_cannot_be_written_is_an_error(
     assert capsys.readouterr().err == "rltui: output: No space left on device\n"
 
 
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (("--max-age", "5"), "--max-age needs --format line"),
-        (("--format", "line", "--max-age", "5", "-o", "x"), "--max-age needs --format line"),
-        (("--format", "line", "--follow"), "--follow prints lines"),
-        (("--follow", "-o", "x"), "--follow prints lines"),
-        (("--json", "--format", "line"), "--json is --format json, not --format line"),
-        (("--format", "openmetrics", "--json"), "--json is --format json, not --format openm"),
-        (("--metric", "entropy"), "--metric needs --format openmetrics"),
-    ],
-)
+@cases(__file__, "options_that_contradict_each_other")
 def test_options_that_contradict_each_other(
-    cli: Cli, arguments: tuple[str, ...], message: str, tmp_path: Path
+    cli: Cli, arguments: str, message: str, tmp_path: Path
 ) -> None:
-    result = cli("check", str(tmp_path), *arguments)
+    result = cli("check", str(tmp_path), *arguments.split())
     assert result.code == 2
     assert message in result.err

@@ -16,14 +16,16 @@ from contextlib import asynccontextmanager
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
 from rltui.commands import mcp
-from rltui.commands.mcp import QuestionQueue, Tools, server_of
+from rltui.commands.mcp import QuestionQueue, Resources, Tools
 from rltui.core.address import parse_logdir
 from rltui.core.batch import Batch, LogTail
-from rltui.output.tool_answers import series_text
+from rltui.output.tool_answers import series_answer
 from rltui.session import Session
 from rltui.session.answers import Answers
 from rltui.session.session import Choice
@@ -33,36 +35,49 @@ from tests.clock import ManualClock
 from tests.commands.conftest import Cli, write_jsonl
 from tests.commands.test_brief import ASKS
 from tests.fakes import FakeReader, a_session, grpo_tags
+from tests.output.test_schemas import check
 from tests.places import FIXTURES
 from tests.remote.ssh.far_host import FarHost, far_host
 
 __all__ = ["far_host"]
 
-pytestmark = pytest.mark.skipif(find_spec("mcp") is None, reason="needs the extra rltui[mcp]")
+if find_spec("mcp") is None:
+    pytest.skip("needs the extra rltui[mcp]", allow_module_level=True)
+from rltui.commands.mcp_server import server_of
+
 PATIENCE_S = 60.0
 Ask = Callable[..., Awaitable[str]]
 
 
+async def turning(desk: QuestionQueue) -> None:
+    """Own the session: read what is new, and answer."""
+    while True:
+        desk.session.drain()
+        desk.session.refresh_progress()
+        desk.turn()
+        await asyncio.sleep(0)
+
+
 @asynccontextmanager
-async def asking(session: Session, state: Path, mode: str = "auto") -> AsyncIterator[Ask]:
+async def asking(
+    session: Session, state: Path, mode: str = "auto", *, text: bool = False
+) -> AsyncIterator[Ask]:
     """A client of a server whose session is owned by a task; an error begins with ``error: ``."""
     from mcp import Client
 
     desk = QuestionQueue(session)
-    server = server_of(Tools(desk, Answers(state), Namespace(config=None, framework=None)))
+    options = Namespace(config=None, framework=None)
+    server = server_of(Tools(desk, Answers(state), options), Resources(desk), text=text)
 
-    async def own() -> None:
-        while True:
-            session.drain()
-            session.refresh_progress()
-            desk.turn()
-            await asyncio.sleep(0)
-
-    owner = asyncio.create_task(own())
+    owner = asyncio.create_task(turning(desk))
     async with Client(server, mode=mode) as client:
 
-        async def ask(tool: str, **arguments: object) -> str:
-            answer = await client.call_tool(tool, arguments)
+        async def ask(tool: str, progress: Any = None, **arguments: object) -> str:
+            answer = await client.call_tool(tool, arguments, progress_callback=progress)
+            if answer.is_error or text:
+                assert answer.structured_content is None
+            else:
+                check(f"mcp-{tool}", answer.structured_content)
             return "error: " * bool(answer.is_error) + answer.content[0].text
 
         yield ask
@@ -93,24 +108,33 @@ async def test_the_list_of_tools_is_short_and_says_that_they_only_read(bad_logs:
     from mcp import Client
 
     desk = QuestionQueue(read_session([bad_logs]))
-    async with Client(server_of(Tools(desk, Answers(bad_logs), Namespace()))) as client:
+    tools_of = Tools(desk, Answers(bad_logs), Namespace())
+    async with Client(server_of(tools_of, Resources(desk))) as client:
         tools = (await client.list_tools()).tools
     assert {tool.name for tool in tools} == {
         *("list_runs", "judge", "series", "compare", "samples", "explain", "wait", "log_tail")
     }
     told = [{"name": t.name, "description": t.description, **t.input_schema} for t in tools]
-    assert len(json.dumps(told)) < 4 * 900
+    assert len(json.dumps(told)) < 4 * 950
+    assert all(tool.title and tool.output_schema["type"] == "object" for tool in tools)
+    parts = [part for tool in tools for part in tool.input_schema["properties"].values()]
+    assert all(part["description"] for part in parts)
     assert all(tool.annotations and tool.annotations.read_only_hint for tool in tools)
+
+
+async def test_texts_alone_where_they_are_asked_for(bad_logs: Path, tmp_path: Path) -> None:
+    async with asking(read_session([bad_logs]), tmp_path, text=True) as ask:
+        assert "since" in await ask("judge")
 
 
 def test_without_the_sdk_it_says_how_to_install_it(
     cli: Cli, well: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mcp, "find_spec", lambda _: None)
+    monkeypatch.setattr("rltui.core.installation.find_spec", lambda _: None)
     found = cli("mcp", well)
     assert found.code == 2
     assert found.out == ""
-    assert re.search(r"needs the package mcp: .*install.* 'mcp>=2'", found.err)
+    assert re.search(r"needs mcp: .*install.* 'mcp>=2'", found.err)
 
 
 def test_standard_input_is_no_log(cli: Cli) -> None:
@@ -234,6 +258,45 @@ async def test_the_end_of_a_log_is_data_and_bounded(tmp_path: Path) -> None:
     assert all(line.startswith("| ") and len(line) <= 202 for line in told[1:])
     assert "\x1b" not in "".join(told)
     assert "hf_abc" not in told[-1]
+
+
+async def test_a_console_without_metrics_beside_the_run_is_its_log(tmp_path: Path) -> None:
+    logdir, outside = tmp_path / "logs", tmp_path / "outside.log"
+    for run in ("a", "b", "c"):
+        write_jsonl(logdir / run / "metrics.jsonl", grpo_tags(30))
+    (logdir / "a" / "slurm-1.out").write_text("loading\n\x1b[31mkey hf_abcdefghijklmnop\n")
+    outside.write_text("another\n")
+    (logdir / "b" / "train.log").symlink_to(outside)
+    async with asking(read_session([logdir]), tmp_path / "state") as ask:
+        told = await ask("log_tail", run="a", lines=2)
+        assert '"slurm-1.out"' in told
+        assert "\n| loading\n" in told
+        assert told.endswith("key ***\n")
+        assert "\x1b" not in told
+        assert "leads out of LOGDIR" in await ask("log_tail", run="b")
+        assert "has no console log" in await ask("log_tail", run="c")
+
+
+async def test_runs_and_reports_are_documents(tmp_path: Path) -> None:
+    from mcp import Client, MCPError
+
+    write_jsonl(tmp_path / "logs" / "a b" / "log.jsonl", grpo_tags(60, collapse=30))
+    write_jsonl(tmp_path / "logs" / "c" / "log.jsonl", grpo_tags(60))
+    desk = QuestionQueue(read_session([tmp_path / "logs"]))
+    tools = Tools(desk, Answers(tmp_path), Namespace())
+    owner = asyncio.create_task(turning(desk))
+    async with Client(server_of(tools, Resources(desk))) as client:
+        found = (await client.list_resources()).resources
+        assert [x.uri for x in found][:2] == ["rltui://run/a%20b", "rltui://report/a%20b"]
+        run, report = [(await client.read_resource(x.uri)).contents[0] for x in found[:2]]
+        assert json.loads(run.text)["level"] == "bad"
+        assert report.mime_type == "text/html"
+        assert "entropy collapse" in report.text
+        assert len((await client.list_resource_templates()).resource_templates) == 2
+        for uri in ("rltui://run/none", "rltui://secret/c", "file:///etc/passwd"):
+            with pytest.raises(MCPError, match=r"no run|no resource"):
+                await client.read_resource(uri)
+    owner.cancel()
 
 
 def a_sampled_run(logdir: Path) -> None:
@@ -372,7 +435,7 @@ async def test_logs_that_are_still_read_are_no_missing_logs(tmp_path: Path) -> N
 def test_points_that_were_unloaded_are_awaited(bad_logs: Path) -> None:
     run = read_session([bad_logs]).runs()[0]
     run.data.unloaded = True
-    assert series_text(run, "entropy", 50, (None, None)) is None
+    assert series_answer(run, "entropy", 50, (None, None)) is None
 
 
 # -- waiting ---------------------------------------------------------------------------------
@@ -414,6 +477,16 @@ async def test_waiting_ends_at_a_step_or_after_its_time(live: Live, tmp_path: Pa
         clock.advance(2)
         told = await asyncio.wait_for(waiting, PATIENCE_S)
         assert told.startswith("nothing happened in 30 seconds")
+
+
+async def test_who_waits_hears_of_it(live: Live, tmp_path: Path) -> None:
+    hear = AsyncMock()
+    async with asking(live[0], tmp_path) as ask:
+        waiting = asyncio.create_task(ask("wait", seconds=30, progress=hear))  # type: ignore[arg-type]
+        await begun(waiting)
+        live[2].advance(31)
+        await asyncio.wait_for(waiting, PATIENCE_S)
+    hear.assert_awaited_once_with(0.0, 30, None)
 
 
 async def test_a_run_that_vanishes_ends_the_wait(live: Live, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from rltui.commands.serve_metrics import MetricsServer
 from rltui.commands.verbs import _listen_address
 from rltui.core.errors import UsageError
+from tests.tables import cases
 
 PATIENCE_S = 60.0
 TEXT = "text/plain; version=0.0.4; charset=utf-8"
@@ -75,49 +76,20 @@ def test_the_page(server: MetricsServer) -> None:
     assert server.url.startswith("http://127.0.0.1:")
 
 
-@pytest.mark.parametrize(
-    ("request_", "status"),
-    [
-        (b"GET / HTTP/1.1\r\n\r\n", b"404 Not Found"),
-        (b"GET /metrics/../secret HTTP/1.1\r\n\r\n", b"404 Not Found"),
-        (b"POST /metrics HTTP/1.1\r\n\r\n", b"405 Method Not Allowed"),
-        (b"GET /metrics?name=x HTTP/1.0\r\nHost: a\r\n\r\n", b"200 OK"),
-        (b"HEAD /metrics HTTP/1.1\r\n\r\n", b"200 OK"),
-        (b"\r\n\r\n", b"405 Method Not Allowed"),
-    ],
-)
-def test_only_get_of_the_page(server: MetricsServer, request_: bytes, status: bytes) -> None:
-    answer = sent(server, request_)
-    assert answer.partition(b"\r\n")[0] == b"HTTP/1.1 " + status
-    assert (PAGE in answer) == (status == b"200 OK" and request_.startswith(b"GET"))
+@cases(__file__, "only_get_of_the_page")
+def test_only_get_of_the_page(server: MetricsServer, request_: str, status: str) -> None:
+    answer = sent(server, request_.encode())
+    assert answer.partition(b"\r\n")[0].decode() == f"HTTP/1.1 {status}"
+    assert (PAGE in answer) == (status == "200 OK" and request_.startswith("GET"))
 
 
-@pytest.mark.parametrize(
-    ("accept", "kind"),
-    [
-        ("*/*", TEXT),
-        ("text/plain", TEXT),
-        ("text/html, */*;q=0.8", TEXT),
-        ("application/openmetrics-text", OPENMETRICS),
-        ("Application/OpenMetrics-Text; version=1.0.0", OPENMETRICS),
-        ("application/openmetrics-text;q=0.2, text/plain;q=0.4", TEXT),
-        ("application/openmetrics-text;q=0, text/plain", TEXT),
-        ("application/openmetrics-text;q=high", TEXT),
-        (  # of Prometheus 3
-            "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.5,"
-            "application/openmetrics-text;version=0.0.1;q=0.4,"
-            "text/plain;version=1.0.0;escaping=allow-utf-8;q=0.3,"
-            "text/plain;version=0.0.4;q=0.2,*/*;q=0.1",
-            OPENMETRICS,
-        ),
-    ],
-)
+@cases(__file__, "the_page_has_the_format_that_is_asked_for")
 def test_the_page_has_the_format_that_is_asked_for(
     server: MetricsServer, accept: str, kind: str
 ) -> None:
     request = urllib.request.Request(server.url, headers={"Accept": accept})
     with urllib.request.urlopen(request, timeout=PATIENCE_S) as answer:
-        assert answer.headers["Content-Type"] == kind
+        assert answer.headers["Content-Type"] == (OPENMETRICS if kind == "openmetrics" else TEXT)
         assert answer.read() == PAGE
 
 

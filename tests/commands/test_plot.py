@@ -3,6 +3,7 @@
 import json
 import re
 import sys
+from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
 
@@ -184,6 +185,7 @@ def test_another_major_version_of_plotext_is_named(
     """It may have been installed beside rltui: pip only warns."""
     other = ModuleType("plotext")
     other.__dict__["__version__"] = "6.1.0"
+    other.__spec__ = ModuleSpec("plotext", None)
     monkeypatch.setitem(sys.modules, "plotext", other)
     result = cli("plot", curves, "actor/entropy")
     assert (result.code, result.out) == (2, "")

@@ -17,6 +17,7 @@ from rltui.output.markdown import escaped, snapshot_markdown
 from rltui.output.text_report import snapshot_text
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import a_session, grpo_batch, grpo_clock, grpo_tags
+from tests.tables import cases
 
 
 @pytest.fixture
@@ -78,14 +79,7 @@ def rendered(markdown: str) -> str:
     return str(renderer.render(markdown))
 
 
-@pytest.mark.parametrize(
-    "word",
-    [
-        "https://evil.example/x", "www.evil.example", "mail me@evil.example now", "@octocat",
-        "see #12", "owner/repo#12", "HTTP://EVIL.EXAMPLE", "a`https://evil.example`b",
-        "`@octocat", "a|https://evil.example|b", "mean@8",
-    ],
-)  # fmt: skip
+@cases(__file__, "addresses_and_names_are_not_linked", "word")
 def test_addresses_and_names_are_not_linked(word: str) -> None:
     html = rendered(escaped(word))
     assert "<a " not in html

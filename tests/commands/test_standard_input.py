@@ -16,6 +16,7 @@ from rltui.commands import watch
 from rltui.commands.departure import Departure
 from rltui.core.address import PIPE
 from rltui.core.errors import UsageError
+from tests.tables import cases
 
 ROW = b"step:%d - actor/entropy:0.5 - critic/score/mean:0.5 - response_length/mean:300.0\n"
 
@@ -58,20 +59,9 @@ def ended() -> Iterator[list[subprocess.Popen[bytes]]]:
         process.wait(60)
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [
-        ["check", "-", "--framework", "nosuch"],
-        ["check", "-", "--config", "nosuch.yaml"],
-        ["check", "-", "nosuch-directory"],
-        ["brief", "-", "nosuch-directory"],
-        ["check", "--follow", "-", "--framework", "nosuch"],
-        ["watch", "-"],  # without a terminal
-    ],
-    ids=" ".join,
-)
-def test_a_bad_start(ended: list[subprocess.Popen[bytes]], arguments: list[str]) -> None:
-    process = start(arguments)
+@cases(__file__, "a_bad_start", "arguments")
+def test_a_bad_start(ended: list[subprocess.Popen[bytes]], arguments: str) -> None:
+    process = start(arguments.split())
     ended.append(process)
     assert process.wait(60) == 2
     assert_training_goes_on(process)

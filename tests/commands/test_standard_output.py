@@ -17,44 +17,15 @@ import pytest
 from rltui.cli import main
 from rltui.commands.verbs import NAMES
 from tests.commands.conftest import Cli, write_jsonl
+from tests.tables import cases, table
 
 ROOT = Path(__file__).parents[2]
 LOGS, EXPECT = "LOGS", "EXPECT"
 WHERE = str(ROOT / "tests/fixtures/labelled/verl/grpo_kl_blowup")
 PLACES = {LOGS: WHERE, EXPECT: str(ROOT / "examples/gate/expect.yaml")}
-#: What each verb prints on standard output without a terminal, and its exit code.
-COMMANDS = [
-    ("watch --help", 0),
-    (f"check {LOGS}", 1),
-    (f"check {LOGS} --json", 1),
-    (f"check {LOGS} --format line", 1),
-    (f"brief {LOGS}", 1),
-    (f"gate {LOGS} --expect {EXPECT}", 1),
-    (f"snapshot {LOGS}", 0),
-    (f"snapshot {LOGS} --json", 0),
-    (f"report {LOGS}", 0),
-    (f"plot {LOGS} actor/entropy", 0),
-    (f"export {LOGS}", 0),
-    (f"export {LOGS} --format jsonl", 0),
-    (f"export {LOGS} --format parquet", 0),
-    (f"canary {LOGS}", 0),
-    ("explain", 0),
-    ("explain entropy --json", 0),
-    ("lint", 0),
-    ("doctor", 0),
-    ("demo --list", 0),
-    ("replay --help", 0),
-    ("stream --help", 0),
-    ("mcp --help", 0),
-    ("guard --help", 0),
-    ("serve-metrics --help", 0),
-    ("help", 0),
-    ("help check", 0),
-    ("--help", 0),
-    ("--version", 0),
-    ("--print-completion bash", 0),
-]
-every_command = pytest.mark.parametrize(("command", "code"), COMMANDS, ids=[c for c, _ in COMMANDS])
+#: Commands that print on standard output without a terminal, and the exit code of each.
+COMMANDS = table(__file__)["commands"]
+every_command = pytest.mark.parametrize(("command", "code"), COMMANDS.items(), ids=list(COMMANDS))
 
 Replace = Callable[[str, int], None]
 
@@ -87,7 +58,7 @@ def unread_pipe() -> int:
 
 
 def test_every_verb_is_tried() -> None:
-    assert {command.partition(" ")[0] for command, _ in COMMANDS} >= {*NAMES, "help"}
+    assert {command.partition(" ")[0] for command in COMMANDS} >= {*NAMES, "help"}
 
 
 @every_command
@@ -127,24 +98,7 @@ def test_a_closed_standard_output_is_an_error(command: str) -> None:
     assert (done.returncode, done.stderr) == (70, "rltui: output: Bad file descriptor\n")
 
 
-DOCUMENT, EXPORT = "a document of rltui", "an export of rltui"
-
-
-@pytest.mark.parametrize(
-    ("verb", "name", "what"),
-    [
-        ("check --json", "verdict.json", DOCUMENT),
-        ("check --json", "metrics.json", DOCUMENT),
-        ("check --json", "log.jsonl", DOCUMENT),
-        ("check --jobs 2 --json", "train_log.json", DOCUMENT),
-        ("check --format openmetrics", "metrics.txt", "a page of metrics of rltui"),
-        ("snapshot --json", "results.json", DOCUMENT),
-        ("doctor --json", "log.json", DOCUMENT),
-        ("export", "progress.csv", EXPORT),
-        ("export", "export_log.csv", EXPORT),
-        ("export --format jsonl", "metrics.jsonl", EXPORT),
-    ],
-)
+@cases(__file__, "a_result_is_no_log")
 def test_a_result_is_no_log(
     cli: Cli, well: Path, tmp_path: Path, verb: str, name: str, what: str
 ) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from rltui.commands.check import await_any
 from rltui.core.address import parse_logdir
-from rltui.output.json_document import FindingDocument, NoteDocument, RunVerdict, SourceDocument
+from rltui.output.verdict_types import FindingDocument, NoteDocument, RunVerdict, SourceDocument
 from tests.clock import ManualClock
 from tests.commands.conftest import Cli, write_jsonl
 from tests.fakes import grpo_tags

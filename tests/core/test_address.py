@@ -9,19 +9,8 @@ from rltui.core.address import identity, is_remote, parse_logdir, spelled_out
 from rltui.core.errors import UsageError
 from tests.tables import cases
 
-ADDRESSES = [
-    ("s3://bucket/runs/a", "s3", "bucket", "/runs/a"),
-    ("gs://bucket", "gs", "bucket", "/"),
-    ("memory://runs", "memory", "runs", "/"),
-    ("node7:/data/runs", "ssh", "node7", "/data/runs"),
-    ("me@node7:~/runs", "ssh", "me@node7", "~/runs"),
-    ("ssh://me@node7:2222/data", "ssh", "me@node7:2222", "/data"),
-    ("[fe80::1]:/data", "ssh", "[fe80::1]", "/data"),
-    ("ray://head:10001/data", "ray", "head:10001", "/data"),
-]
 
-
-@pytest.mark.parametrize(("text", "scheme", "authority", "place"), ADDRESSES)
+@cases(__file__, "an_address_keeps_its_parts_and_its_text")
 def test_an_address_keeps_its_parts_and_its_text(
     text: str, scheme: str, authority: str, place: str
 ) -> None:
@@ -105,13 +94,6 @@ def test_a_protocol_without_its_slashes_is_no_host(text: str, meant: str) -> Non
     assert str(parse_logdir(f"me@{text}")).startswith("me@")
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("Connect call failed ('127.0.0.1', 1)", "Connect call failed 127.0.0.1:1"),
-        ("Connect call failed ('::1', 80, 0, 0)", "Connect call failed [::1]:80"),
-        ("nothing ('a', 'b')", "nothing ('a', 'b')"),
-    ],
-)
+@cases(__file__, "addresses_of_libraries_are_spelled_out")
 def test_addresses_of_libraries_are_spelled_out(text: str, shown: str) -> None:
     assert spelled_out(text) == shown

@@ -94,36 +94,24 @@ def test_choice_and_texts() -> None:
     assert parse("a: [one, two]").table().need("a").texts() == ("one", "two")
 
 
-@pytest.mark.parametrize(
-    ("text", "where"),
-    [
-        ("a: [1, 2\n", (2, 1)),
-        ("a:\n\t- b\n", (2, 1)),
-        ("a: 1\n---\nb: 2\n", (2, 1)),
-        ("a: *x\n", (1, 4)),
-        ("a: !!python/object:os.system x\n", (1, 4)),
-        ("a: !!bool foo\n", (1, 4)),
-        ("a: !!int ''\n", (1, 4)),
-        ("a: !!timestamp foo\n", (1, 4)),
-        ("a: 2024-13-45\n", (1, 4)),
-        ("b: 1\n? [a, b]\n: c\n", (2, 3)),
-        ("{{a: 1}: 2}\n", (1, 2)),
-        ("a: \x07\n", (None, None)),
-        ("a: " + "9" * 6000, (1, 4)),
-    ],
-)
-def test_what_is_not_ours(text: str, where: tuple[int | None, int | None]) -> None:
-    if text.endswith("999"):
-        # Python 3.10.6 and older have no limit on digits; then it is just a large number.
-        try:
-            int("9" * 6000)
-        except ValueError:
-            pass
-        else:
-            pytest.skip("this Python reads integers of any length")
+@cases(__file__, "what_is_not_ours")
+def test_what_is_not_ours(text: str, where: list[int | None]) -> None:
     with pytest.raises(DocumentError) as caught:
         parse(text)
-    assert at(caught.value) == where
+    assert at(caught.value) == tuple(where)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_number_of_too_many_digits() -> None:
+    try:
+        int("9" * 6000)
+    except ValueError:
+        pass
+    else:
+        pytest.skip("Python 3.10.6 and older read integers of any length")
+    with pytest.raises(DocumentError) as caught:
+        parse("a: " + "9" * 6000)
+    assert at(caught.value) == (1, 4)
     assert "\n" not in str(caught.value)
 
 
@@ -179,14 +167,7 @@ def test_stray_braces_are_refused(text: str) -> None:
         parts_of(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("{sourse}", "unknown field 'sourse'; did you mean 'source'?"),
-        ("{source:loud}", "format 'loud' is not one of words, full"),
-        ("{source", "not a template"),
-    ],
-)
+@cases(__file__, "errors_name_the_place")
 def test_errors_name_the_place(text: str, message: str) -> None:
     with pytest.raises(DocumentError) as caught:
         read_template(_node(text), ("source", "n"), ("words", "full"))

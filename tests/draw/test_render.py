@@ -22,9 +22,11 @@ from rltui.draw.chart.y_range import LOG_REFUSED
 from rltui.draw.glyph import ASCII, BRAILLE, glyph_set
 from rltui.draw.line import Line, Style, Token, line_width, plain
 from tests.bytecodes import bytecodes
+from tests.tables import cases, table
 
 NAN = float("nan")
 BAD, WATCH = Level.BAD, Level.WATCH
+GOLDEN = table(__file__)["golden"]
 
 X = np.arange(1, 73)
 ENTROPY = np.r_[np.linspace(3.82, 2.46, 30), 0.176, np.full(41, 0.0013)]
@@ -56,87 +58,26 @@ def test_golden_findings_pane() -> None:
     ]
     chart = entropy(bars=bars, limits=[Limit(1.15, "30 % of start")], healthy=(1.15, None))
     lines = render(chart, 60, 15, BRAILLE)
-    assert text(lines) == GOLDEN_FINDINGS.strip("\n")
-
-
-GOLDEN_FINDINGS = """
-    │
-   4┤⠠⠤⣀⡀
-    │   ⠈⠉⠒⠢⠤⢄⣀
-    │          ⠉⠑⠒⠤⠤⣀⡀
-    │                ⠈⠉⠑⠒⡄
-   2┤                    ⡇
-    │                    ⡇
-    │┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈┈⢸┈┈┈┈┈┈┈┈┈┈┈┈┈ 30 % of start
-    │                    ⢸
-   0┤                    ⠸⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀◂0.0013
-    └┬────────────┬────────────┬────────────┬────────
-     0            20           40           60   step
-KL blow-up               ✖
-entropy collapse         ✖━━━━━━━━━━━━━━━━━━━━━━━━━━━
-no learning signal         ✖━━━━━━━━━━━━━━━━━━━━━━━━━
-"""
+    assert text(lines) == GOLDEN["findings"]
 
 
 def test_golden_ascii() -> None:
     marks = [ChartMark(x, "v") for x in (20, 40)]
     chart = entropy(bars=[Bar("entropy collapse", BAD, 31)], marks=marks)
     lines = render(chart, 60, 12, ASCII)
-    assert text(lines) == GOLDEN_ASCII.strip("\n")
-
-
-GOLDEN_ASCII = """
-   5+
-    |
-    |*********
-    |         ***********
-    |                   **
-    |                    *
-    |                    *
-   0+                    ****************************<0.0013
-    ++------------+------------+------------+--------
-     0            20           40           60   step
-entropy collapse         X===========================
-marks             v            v
-"""
+    assert text(lines) == GOLDEN["ascii"]
 
 
 def test_golden_nan_restart_and_old_branch() -> None:
     y = np.where((X > 40) & (X < 50), NAN, ENTROPY)
     curve = Curve(X, y, old=(np.arange(31, 45), np.linspace(2.4, 1.9, 14)))
     chart = Chart(curve, restarts=[31], marks=[ChartMark(20, "v")], marks_title="validation")
-    assert text(render(chart, 60, 12, BRAILLE)) == GOLDEN_NAN.strip("\n")
-
-
-GOLDEN_NAN = """
-   4┤⠠⠤⢄⣀                ┊
-    │    ⠉⠉⠒⠢⠤⣀⡀         ┊
-    │          ⠈⠉⠒⠢⠤⣀⣀   ┊
-    │                 ⠉⠑⠒⡆⢄⣀⡀
-   2┤                    ⡇  ⠈⠉⠑⠒⠢⠤⠄
-    │                    ⡇
-    │                    ⢸
-    │                    ⢸
-   0┤                    ⠸⣀⣀⣀⣀⣀⣀N╌╌╌╌╌⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀◂0.0013
-    └┬────────────┬────────────┬────────────┬────────
-     0            20           40           60   step
-validation        v      R
-"""
+    assert text(render(chart, 60, 12, BRAILLE)) == GOLDEN["nan"]
 
 
 def test_golden_grid_cell() -> None:
     chart = entropy(ends=True, x_axis=False, newest=False, label_width=8)
-    assert text(render(chart, 38, 6, BRAILLE)) == GOLDEN_CELL.strip("\n")
-
-
-GOLDEN_CELL = """
-    3.82│⠈⠓⠒⠤⣀⡀      ✖
-        │     ⠈⠙⠒⠢⠤⣀
-        │           ⠉⡇
-        │            ⡇
-        │            ⢸
-       0│            ⢸⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀⣀
-"""
+    assert text(render(chart, 38, 6, BRAILLE)) == GOLDEN["cell"]
 
 
 def test_level_colours_from_since_on_and_the_newest_value_in_the_margin() -> None:
@@ -166,15 +107,7 @@ def test_a_limit_text_moves_away_from_the_line() -> None:
     assert "◂9.00" in plain(row)
 
 
-@pytest.mark.parametrize(
-    ("y", "bottom"),
-    [
-        ([10.0, 3.4], "0"),  # nearer than 35 % of the maximum
-        ([10.0, 6.0], "6"),
-        ([10.0, -0.2], "0"),  # a sliver below zero is clamped
-        ([10.0, -10.0], "-10"),
-    ],
-)
+@cases(__file__, "zero_on_the_axis")
 def test_zero_on_the_axis(y: list[float], bottom: str) -> None:
     lines = render(Chart(Curve(np.arange(2), np.array(y)), x_axis=False), 40, 9, BRAILLE)
     labels = [plain(line)[:5].strip(" ┤│") for line in lines]

@@ -19,6 +19,7 @@ from rltui.draw.line import STAGE_TOKENS, Line, Span, Token, line_width, plain
 from rltui.draw.spark import Digest, Episode, columns_until, spark_of
 from tests.bytecodes import bytecodes
 from tests.draw.sparks import spark
+from tests.tables import cases
 
 NAN = float("nan")
 
@@ -46,27 +47,7 @@ def tokens(line: list[Span]) -> list[Token]:
 TEN = np.arange(1, 11)
 
 
-@pytest.mark.parametrize(
-    ("steps", "values", "text"),
-    [
-        (TEN, TEN, "▁▂▂▃▄▄▅▆▆▇"),
-        (TEN, -TEN, "▇▆▆▅▄▄▃▂▂▁"),
-        (TEN, np.zeros(10), "╌╌╌╌╌╌╌╌╌╌"),
-        ([4], [1.0], "   ╌      "),  # one point, one cell
-        ([1, 5, 9], [0, 6, 3], "▁▁▁▁▇▇▇▇▄▄"),  # each holds until the next
-        ([], [], "          "),
-        ([1, 10], [-1.7e308, 1.7e308], "▁▁▁▁▁▁▁▁▁▇"),
-        ([1, 3, 6], [1, NAN, 2], "▁▁N╌╌▇▇▇▇▇"),
-        ([1, 3], [1, NAN], "▄▄N╌╌╌╌╌╌╌"),
-        ([1, 3], [1, np.inf], "▄▄N╌╌╌╌╌╌╌"),
-        ([3], [NAN], "  N╌╌╌╌╌╌╌"),
-        (TEN, [NAN] * 10, "N╌╌╌╌╌╌╌╌╌"),
-        (TEN[::-1], TEN[::-1], "▁▂▂▃▄▄▅▆▆▇"),
-        ([1, 1, 1, 10], [0, 9, 0, 0], "▇▁▁▁▁▁▁▁▁▁"),  # the spike, then the last value
-        ([1, 2, 3, 4, 6, 7, 8, 9, 10, 10], TEN, "▁▂▂▃▃▄▄▅▆▇"),  # holds the level where it is dense
-        ([-5, 99], [1, 2], "          "),  # not in this run
-    ],
-)
+@cases(__file__, "cells")
 def test_cells(steps: object, values: object, text: str) -> None:
     assert plain(draw(steps, values)) == text
 

@@ -22,6 +22,7 @@ from rltui.draw.line import RUN_TOKENS, Token
 from rltui.draw.theme import Theme, list_themes, load_theme, rgb
 from tests.draw.colours import contrast
 from tests.places import ROOT
+from tests.tables import cases
 
 SHIPPED = tuple(sorted(path.stem for path in (ROOT / "themes").glob("*.yaml")))
 #: The others leave the colours to the terminal.
@@ -138,18 +139,7 @@ def test_missing_tokens_are_derived_or_lent(tmp_path: Path) -> None:
     assert theme.ansi16[Token.BAD] == "red"
 
 
-@pytest.mark.parametrize(
-    ("text", "line", "column", "hint", "part"),
-    [
-        ('colours:\n  acent: "#000000"\n', 2, 3, "accent", "unknown colour 'acent'"),
-        ("colours:\n  accent: blue\n", 2, 11, None, "expected a colour"),
-        ('colours:\n  bad: ["#ff0000", 256]\n', 2, 20, None, "0 to 255"),
-        ('colours:\n  bad: ["#ff0000", 9, brght red]\n', 2, 23, "bright red", "ANSI"),
-        ("colors: {}\n", 1, 1, "colours", "unknown key"),
-        ("dark: maybe\n", 1, 7, None, "true or false"),
-        ("colours: []\n", 1, 10, None, "mapping"),
-    ],
-)
+@cases(__file__, "a_wrong_theme_says_where")
 def test_a_wrong_theme_says_where(
     tmp_path: Path, text: str, line: int, column: int, hint: str | None, part: str
 ) -> None:
@@ -207,13 +197,7 @@ def test_an_unknown_marker_is_refused() -> None:
         glyph_set("dots")
 
 
-@pytest.mark.parametrize(
-    ("text", "plain"),
-    [("2.46 → 0.176", "2.46 to 0.176"), ("← →", "<- ->"), ("× 200", "x 200"), ("≤ 0.15", "<= 0.15"),
-     ("≥ 2.5 × best", ">= 2.5 x best"), ("± 0.1", "+- 0.1"), ("chi², token", "chi2, token"),
-     ("clip frac., low…", "clip frac., low~"), ("–", "-"), ("naïve", "naive"),
-     ("实验", "????"), ("⠤ ", "* "), ("µ", "u"), ("▁▇█", "_##"), ("verl · GRPO", "verl . GRPO")],
-)  # fmt: skip
+@cases(__file__, "ascii_text")
 def test_ascii_text(text: str, plain: str) -> None:
     assert ascii_text(text) == plain
     assert glyph_set("ascii").text(text) == plain

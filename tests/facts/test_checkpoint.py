@@ -9,6 +9,7 @@ from rltui.output.text_report import run_lines
 from rltui.session import JudgedRun
 from tests.builders import a_batch, a_block
 from tests.fakes import a_session
+from tests.tables import cases
 
 VERL = {"trainer.n_gpus_per_node": 8, "trainer.nnodes": 8}
 N = 127
@@ -50,22 +51,8 @@ def test_a_run_that_is_not_bad_has_none() -> None:
     assert run_entry(run)["last_good_checkpoint"] is None
 
 
-@pytest.mark.parametrize(
-    ("settings", "expected"),
-    [
-        (VERL, (64, 0)),
-        ({**VERL, "rollout.n_gpus_per_node": 8, "rollout.nnodes": 2}, (64, 16)),
-        ({"actor_num_nodes": 1, "actor_num_gpus_per_node": 4, "rollout_num_gpus": "8"}, (4, 8)),
-        ({"actor_num_nodes": 1, "actor_num_gpus_per_node": 4, "rollout_num_gpus": 4,
-          "colocate": "True"}, (4, 0)),
-        ({"actor_num_nodes": 1, "actor_num_gpus_per_node": 4, "vllm_num_engines": 2,
-          "vllm_tensor_parallel_size": 2}, (4, 4)),
-        ({"world_size": 0}, None),
-        ({"world_size": "many"}, None),
-        ({"lr": 1e-6}, None),
-    ],
-)  # fmt: skip
+@cases(__file__, "gpus_are_as_the_configuration_says")
 def test_gpus_are_as_the_configuration_says(
-    settings: dict[str, object], expected: tuple[int, int] | None
+    settings: dict[str, object], expected: list[int] | None
 ) -> None:
-    assert gpus_of(settings) == expected
+    assert gpus_of(settings) == (expected and tuple(expected))

@@ -31,22 +31,7 @@ RUNS = (
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("reward", [0.2, 0.9, 0.4]),
-        ("reward.best", [0.5, 0.9, 0.4]),
-        ("reward.mean.min", [0.1, 0.1, 0.4]),
-        ("reward.mean", [0.2, 0.9, 0.4]),  # a metric of the catalogue, not a statistic
-        ("critic/rewards/mean.max", [0.5, 0.9, 0.4]),
-        ("reward@3", [0.3, 0.9, 0.4]),
-        ("reward@4", [math.nan, None, 0.4]),
-        ("reward.smooth", [0.2, 0.9, 0.4]),
-        ("lr", ["1e-5", "3e-5", None]),
-        ("opt", ["adam", "sgd", None]),
-        ("no.such", [None, None, None]),
-    ],
-)
+@cases(__file__, "a_column_is_a_number_of_a_metric_or_a_hyperparameter")
 def test_a_column_is_a_number_of_a_metric_or_a_hyperparameter(
     text: str, values: list[object]
 ) -> None:

@@ -26,7 +26,7 @@ from rltui.health.rule import Rule
 from rltui.health.rules import load_rules
 from tests.builders import a_batch
 from tests.fakes import a_session
-from tests.tables import table
+from tests.tables import cases
 
 RULES = load_rules()
 
@@ -56,7 +56,7 @@ def number_of(finding: Finding, name: str) -> float:
     return float(value)
 
 
-@pytest.mark.parametrize("case", table(__file__), ids=lambda case: case["name"])
+@cases(__file__, "what_is_said", "case", ids=lambda case: case["name"])
 def test_what_is_said_of_a_finding(case: dict[str, Any]) -> None:
     values = {key: parse_series(text) for key, text in case["series"].items()}
     found = findings_of(case["rule"], values)
@@ -153,15 +153,7 @@ def test_why_a_rule_could_not_judge(skipped: Skipped, missing: str, text: str) -
     assert why_skipped(skipped, missing) == text
 
 
-@pytest.mark.parametrize(
-    ("interval", "words"),
-    [
-        (0.02, "rows usually come several times a second"),
-        (0.8, "rows usually come every 1 s"),
-        (20.0, "rows usually come every 20 s"),
-        (None, "the usual pace is not known"),
-    ],
-)
+@cases(__file__, "a_stall_says_how_often_rows_came")
 def test_a_stall_says_how_often_rows_came(interval: float | None, words: str) -> None:
     known = replace(_EVIDENCE, value=60.0, facts={"limit_s": 60.0, "interval_s": interval})
     text = summary(_FINDING._replace(evidence=known))
@@ -169,14 +161,7 @@ def test_a_stall_says_how_often_rows_came(interval: float | None, words: str) ->
     assert " 0 s" not in text
 
 
-@pytest.mark.parametrize(
-    ("metric", "values", "expected"),
-    [
-        ("kl.old_new", "0.02x30", "watch above 0.1, bad above 0.2"),
-        ("entropy", "2x30", "watch below 0.42 (21 % of start), bad below 0.3 (15 % of start)"),
-        ("value.q.mean", "1x30", "healthy ± 10k"),
-    ],
-)
+@cases(__file__, "both_limits_are_named_where_they_are_known")
 def test_both_limits_are_named_where_they_are_known(
     metric: str, values: str, expected: str
 ) -> None:

@@ -12,6 +12,7 @@ from rltui.core.batch import Note
 from rltui.core.level import Level
 from rltui.files.disk import Mounts, opened
 from rltui.files.trouble import READABLE, Trouble, is_missing, lasting, reason_of
+from tests.tables import cases
 
 
 def test_a_read_that_is_cut_short_is_continued(
@@ -51,14 +52,7 @@ def test_the_longest_mount_point_counts(tmp_path: Path) -> None:
         assert table.reports_writes(Path(path)) == (kind != "nfs4")
 
 
-@pytest.mark.parametrize(
-    ("kind", "reported"),
-    [
-        *(("lustre", False), ("fuse.sshfs", False), ("fuse.gcsfuse", False), ("fuse", False)),
-        *(("9p", False), ("beegfs", False), ("gpfs", False), ("a_new_one", False)),
-        *(("fuseblk", True), ("overlay", True)),
-    ],
-)
+@cases(__file__, "kinds")
 def test_kinds(tmp_path: Path, kind: str, reported: bool) -> None:
     table = mounts(tmp_path, ("/", kind))
     assert table.kind_of(Path("/x")) == kind

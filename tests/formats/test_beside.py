@@ -15,6 +15,7 @@ from rltui.formats.console import Console
 from rltui.formats.jsonl import JsonLines
 from tests.formats import encode
 from tests.formats.consoles import decode, values
+from tests.tables import cases
 
 LINES = {
     case["line"]: case["figures"]
@@ -53,29 +54,13 @@ def test_any_bytes_between_lines_of_engines_in_any_pieces(data: st.DataObject) -
 
 
 TIME = 1_790_000_000.5
-ROWS: dict[str, tuple[str, dict[str, object], dict[str, float]]] = {
-    "gauge of miles": (
-        "20260921_10.jsonl",
-        {"addr": "http://10.0.0.1:1", "metric": "sglang_token_usage", "labels": {}, "value": 0.5},
-        {"sglang_token_usage": 0.5},
-    ),
-    "GPU of miles": (
-        "gpu_util.jsonl",
-        {"node": "10.0.0.1", "gpu": 3, "util": 40, "mem_mb": 70000, "power_w": 300},
-        {"gpu/util": 40, "gpu/mem_mb": 70000, "gpu/power_w": 300},
-    ),
-    "machine of W&B": (
-        "wandb-events.jsonl",
-        {"system.gpu.0.gpu": 7.0, "system.cpu": 5, "_wandb": True, "_runtime": 30},
-        {"system/gpu.0.gpu": 7.0, "system/cpu": 5},
-    ),
-}
 
 
-@pytest.mark.parametrize("case", ROWS)
+@cases(__file__, "rows_with_a_time_in_place_of_a_step")
 @pytest.mark.parametrize("piece", [None, 1, 37])
-def test_rows_with_a_time_in_place_of_a_step(case: str, piece: int | None) -> None:
-    name, row, expected = ROWS[case]
+def test_rows_with_a_time_in_place_of_a_step(
+    name: str, row: dict[str, object], expected: dict[str, float], piece: int | None
+) -> None:
     key = "_timestamp" if "_wandb" in row else "ts"
     lines = [json.dumps(row | {key: TIME + n}).encode() + b"\n" for n in range(20)]
     data = lines[0] + b"{torn\n" + b"".join(lines[1:]) + lines[0][:20]

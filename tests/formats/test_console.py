@@ -19,7 +19,7 @@ from rltui.formats.console import Console
 from tests import places
 from tests.formats import encode
 from tests.formats.consoles import decode, restarts, values
-from tests.tables import table
+from tests.tables import cases, table
 
 
 def tail(text: str | bytes) -> LogTail:
@@ -35,15 +35,7 @@ def bar(done: int, total: int, name: str = "") -> str:
 # names and claims
 
 
-@pytest.mark.parametrize(
-    ("names", "fits"),
-    [
-        ("train.log slurm-4711.out nohup.out stdout stdout.txt log.txt run.LOG train_log", True),
-        ("output.log log_1781234567.txt dpo_train_20260105_1", True),
-        ("README.md model.safetensors config.json requirements.txt notes.txt login", False),
-        ("00001.txt sample_0001 trainer.py logo.png train.csv catalog", False),
-    ],
-)
+@cases(__file__, "names_of_consoles")
 def test_names_of_consoles(names: str, fits: bool) -> None:
     assert {Console().claims_name(name) for name in names.split()} == {fits}
 
@@ -56,23 +48,9 @@ def test_fixed_names_belong_to_the_directory() -> None:
     assert console.belonging("slurm-4711.out") is Belonging.NAME
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "Step 1/12 : FROM python:3.10\nStep 2/12 : RUN pip install torch==2.1\n",
-        "2026-01-01 INFO worker 3 processed step 7 in 12 ms\n" * 50,
-        "[  5%] Building CXX object a.cc.o\n[ 10%] Building CXX object b.cc.o\n",
-        "step 1: open the file\nstep 2: close the file\n",
-        '127.0.0.1 - - [01/Jan/2026] "GET /step/1?loss=2 HTTP/1.1" 200 17\n' * 3,
-        "epoch: 1700000000\nepoch: 1700000001\n",
-        "{'num_cpus': None, 'runtime_env': {'epoch': 3}}\n" * 3,
-        "| a | b |\n|---|---|\n| 1 | 2 |\n",
-        "\x00\xff\xfe" * 1000,
-    ],
-)
-def test_other_logs_are_not_claimed(text: str) -> None:
-    assert not Console().claims(Path("x.log"), text.encode("latin-1"))
+@cases(__file__, "other_logs_are_not_claimed")
+def test_other_logs_are_not_claimed(text: str, times: int) -> None:
+    assert not Console().claims(Path("x.log"), (text * times).encode("latin-1"))
 
 
 def test_a_training_is_claimed_before_its_first_row() -> None:
@@ -124,14 +102,7 @@ def steps_of(text: str, tag: str = "train/loss") -> list[int]:
     return whole
 
 
-@pytest.mark.parametrize(
-    ("logged", "begun", "done"),
-    [
-        ((5, 10, 15, 20), (), (0, 1)),  # the bar before a row lags
-        ((1, 10, 20, 30), (), (0,)),  # the first step is logged, too
-        ((5, 10, 15, 25, 30), (0,), (0,)),  # a row is lost
-    ],
-)
+@cases(__file__, "the_bar_behind_a_row_gives_its_step")
 def test_the_bar_behind_a_row_gives_its_step(
     logged: tuple[int, ...], begun: tuple[int, ...], done: tuple[int, ...]
 ) -> None:

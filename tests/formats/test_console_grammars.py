@@ -235,17 +235,9 @@ def test_lines_that_became_no_rows_are_said(
     assert said in whole
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        b"",
-        b"step 0 reward 0.094 kl 0.000\n" * 50,
-        b"epoch 3 took 4.5 s\nloaded 4 shards\n" * 50,
-        "│ kl │ 0.1 │\n".encode() * 50,
-    ],
-)
-def test_lines_whose_names_have_rows_are_none(text: bytes) -> None:
-    assert figure_lines(text, ["actor/kl", "reward"]) is None
+@cases(__file__, "lines_whose_names_have_rows_are_none")
+def test_lines_whose_names_have_rows_are_none(text: str, times: int) -> None:
+    assert figure_lines((text * times).encode(), ["actor/kl", "reward"]) is None
 
 
 @given(st.binary(max_size=400))

@@ -53,14 +53,7 @@ def test_broken_bytes_line_ends_and_a_byte_order_mark() -> None:
     assert values(log) == {"a": [(1, 1.0), (2, 2.0)]}
 
 
-@pytest.mark.parametrize(
-    ("name", "total"),
-    [
-        ("keras counts the last redraw of an epoch", 9),
-        ("a line of another loop is no row and no goal", None),
-        ("ms-swift gives the step", 200),
-    ],
-)
+@cases(__file__, "goals")
 def test_goals(name: str, total: int | None) -> None:
     assert goal(LOGS[name]["log"]) == total
 

@@ -125,21 +125,6 @@ def test_durations(text: str, seconds: float | None) -> None:
     assert seconds_of(text) == seconds
 
 
-@pytest.mark.parametrize(
-    ("value", "wall"),
-    [
-        (1.78e9, 1.78e9),
-        (1780000000500, 1780000000.5),
-        ("2026-05-28T20:26:40Z", 1.78e9),
-        ("2026-05-28 20:26:40.500+00:00", 1780000000.5),
-        (12.5, None),
-        (-1.78e9, None),
-        (float("nan"), None),
-        (True, None),
-        ("2026-13-99 99:99:99", None),
-        ("yesterday", None),
-        (None, None),
-    ],
-)
+@cases(__file__, "wall_times")
 def test_wall_times(value: object, wall: float | None) -> None:
     assert wall_of(value) == wall

@@ -10,6 +10,7 @@ from rltui.formats.base import Belonging, Decoded
 from rltui.formats.jsonl import JsonLines
 from tests import places
 from tests.formats import encode
+from tests.tables import cases
 
 FIXTURES = places.FIXTURES / "jsonl"
 
@@ -62,23 +63,13 @@ _SAMPLE = {"step": 5, "score": 1.0, "acc": 1, "reward": 0.5, "len": 3}
         ("x.jsonl", [_SAMPLE] * 20, False),
         ("x.jsonl", [_SAMPLE] * 3, True),
         ("x.jsonl", [{**_SAMPLE, "step": i} for i in range(20)], True),
-        ("x.jsonl", [{"step": 1, "phase": "train", "loss": 0.5, "device": "cuda"}], True),
-        ("x.jsonl", [{"step": 1, "values": [1.0, 2.0], "loss": 0.5}], True),
-        ("x.jsonl", [{"step": 1, "name": "a", "b": "b", "c": "c", "d": "d", "e": "e"}], False),
-        ("x.jsonl", [{"config": {"lr": 1}}], True),
-        ("x.jsonl", [{"config": {"lr": 1}}, {"step": 1, "loss": 2}], True),
-        ("x.jsonl", [{"idx": 1, "reward": 0.5}], False),
-        ("train_data_step5.jsonl", [{"step": 1, "loss": 2}], False),
-        ("traces.jsonl", [{"step": 1, "loss": 2}], False),
-        ("progress.json", [{"time/total_timesteps": 8, "time/fps": 1}], True),
-        ("progress_1.json", [{"time/total_timesteps": 8, "time/fps": 1}], True),
-        ("result.json", [{"training_iteration": 1, "time_total_s": 1, "loss": 2}], True),
-        ("metrics.json", [{"iteration": 19, "total_loss": 1.5}], True),
-        ("package.json", [{"step": 1, "loss": 2}], False),
-        ("trainer_log.jsonl", [{"current_steps": 1, "total_steps": 9, "loss": 1}], True),
-        ("logging.jsonl", [{"loss": 1, "global_step/max_steps": "1/9", "epoch": 0.1}], True),
     ],
 )
+def test_claims_beside_samples(name: str, rows: list[object], claimed: bool) -> None:
+    assert JsonLines().claims(Path(name), lines(*rows)) is claimed
+
+
+@cases(__file__, "claims")
 def test_claims(name: str, rows: list[object], claimed: bool) -> None:
     assert JsonLines().claims(Path(name), lines(*rows)) is claimed
 
@@ -138,16 +129,6 @@ def test_rows_whose_epoch_stands_still_are_counted() -> None:
     assert found["epoch"] == [(n + 1, float(n // 30)) for n in range(60)]
 
 
-@pytest.mark.parametrize(
-    "row",
-    [
-        {"idx": 1, "reward": 0.5},
-        {"task": "gsm8k", "accuracy": 0.5},
-        {"model": "base", "loss": 0.5},
-        {"question": "why", "reward": 1},
-        {"level": 3, "money": 7},
-    ],
-    ids="-".join,
-)
+@cases(__file__, "figures_of_questions_and_models_are_not_counted", "row", ids="-".join)
 def test_figures_of_questions_and_models_are_not_counted(row: dict[str, object]) -> None:
     assert not JsonLines().claims(Path("results.jsonl"), lines(*[row] * 5))

@@ -30,14 +30,7 @@ def test_every_sign_has_a_source_and_words_as_they_are_sought(path: object) -> N
     assert [w for w in words if w != w.lower() or any(map(str.isdigit, w))] == []
 
 
-@pytest.mark.parametrize(
-    ("line", "is_own"),
-    [
-        ("Traceback (most recent call last):", True),
-        ("[rank3]: Traceback (most recent call last):", True),
-        ("2026-01-01 ERROR Traceback (most recent call last):", False),
-    ],
-)
+@cases(__file__, "a_traceback_of_python_itself_has_no_time_before_it")
 def test_a_traceback_of_python_itself_has_no_time_before_it(line: str, is_own: bool) -> None:
     assert line_forms().traceback.search(line)
     assert bool(line_forms().own_traceback.search(line)) == is_own

@@ -9,6 +9,7 @@ from rltui.formats.tfevents import TfEvents
 from rltui.formats.tfevents.media import media_in
 from tests import event_media
 from tests.formats import encode
+from tests.tables import cases
 
 EDGES, COUNTS = np.array([-1.0, 0.0, 1.0, 3.0]), np.array([2.0, 5.0, 1.0])
 PRECISION, RECALL = np.array([1.0, 0.75, 0.5]), np.array([0.0, 0.5, 1.0])
@@ -81,22 +82,7 @@ def test_many_bins_become_few_that_hold_about_as_much() -> None:
     assert found.quantiles(shares) == pytest.approx(np.quantile(values, shares), abs=0.05)
 
 
-@pytest.mark.parametrize(
-    ("edges", "counts", "kept"),
-    [
-        ([0, 1, 2], [np.nan, 3], [3]),
-        ([0, 1, 2], [-4, 3], [3]),
-        ([0, 1, 2], [np.inf, 3], [3]),
-        ([0, np.nan, 2], [1, 3], None),
-        ([0, 1, 2], [0, 0], None),
-        ([0, 1], [1, 3], None),
-        ([2, 1, 0], [1, 3], [1, 3]),
-        ([-np.inf, 0, np.inf], [1, 3], [1, 3]),
-        ([-1, 5], [1e-320], None),
-        ([0, 1, 2], [1e308, 1e308], [1e200, 1e200]),
-        ([0, 1, 2], [1e-9, 1e9], [1e9]),
-    ],
-)
+@cases(__file__, "odd_bins")
 def test_odd_bins(edges: list[float], counts: list[float], kept: list[float] | None) -> None:
     found = histogram(np.array(edges, np.float64), np.array(counts, np.float64))
     assert (found and found.counts.tolist()) == kept

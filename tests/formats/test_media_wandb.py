@@ -11,6 +11,7 @@ from rltui.formats.tracker_log import Wandb
 from rltui.store.media import Kept, MediaKey
 from tests.formats.encode_tracker import Row, full_row, wandb_log
 from tests.places import FIXTURES
+from tests.tables import cases
 
 BINS, COUNTS = [-1.0, 0.0, 1.0, 3.0], [2, 5, 1]
 FLAT: Row = {
@@ -90,17 +91,7 @@ def test_images_are_files_of_the_run_and_of_nothing_else(tmp_path: Path) -> None
         assert value == expected or (expected is None and isinstance(value, str))
 
 
-@pytest.mark.parametrize(
-    "odd",
-    [
-        {"bins": BINS},
-        {"bins": "x", "values": COUNTS},
-        {"bins": BINS, "values": [[1, 2], [3]]},
-        {"bins": BINS, "values": {"a": 1}},
-        {"packedBins": {"min": "x"}, "values": COUNTS},
-    ],
-    ids=json.dumps,
-)
+@cases(__file__, "odd_histograms_are_a_sentence", "odd", ids=json.dumps)
 def test_odd_histograms_are_a_sentence(odd: dict[str, object], tmp_path: Path) -> None:
     data = wandb_log(full_row(3, 1.78e9, {"h": {"_type": "histogram", **odd}}))
     (place,) = places(data)

@@ -17,7 +17,7 @@ from rltui.core.batch import LogClock
 from rltui.core.block import Block
 from rltui.formats.row_times import StampReader
 from tests.formats.consoles import decode
-from tests.tables import cases
+from tests.tables import cases, table
 
 #: One moment of this machine's clock.
 LOCAL = datetime(2026, 11, 28, 12, 0, 3)
@@ -44,42 +44,12 @@ def today(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(time, "time", lambda: HERE + 3 * DAY)
 
 
-STAMPS = {
-    "logging": ("2026-11-28 12:00:03,250 - trainer - INFO - ", ZONELESS, HERE + 0.25),
-    "ISO": ("2026-11-28T12:00:03 ", ZONELESS, HERE),
-    "day of week": ("2026-11-28, 12:00:03 ", ZONELESS, HERE),
-    "bracket": ("[2026-11-28 12:00:03] train.py:135 - ", ZONELESS, HERE),
-    "Ray": ("(TrainActor pid=19450) [2026-11-28 12:00:03] model.py:660 - ", ZONELESS, HERE),
-    "Ray on a host": ("(Worker pid=7, ip=10.0.0.1) 2026-11-28 12:00:03,123 INFO x - ", ZONELESS, 0),
-    "loguru": ("2026-11-28 12:00:03.250 | INFO     | a.b:fit:12 - ", ZONELESS, HERE + 0.25),
-    "coloured": ("\x1b[32m2026-11-28 12:00:03.250\x1b[0m | INFO | ", ZONELESS, HERE + 0.25),
-    "slashes": ("2026/11/28 12:00:03 ", ZONELESS, HERE),
-    "without gaps": ("20261128-12:00:03 ", ZONELESS, HERE),
-    "month first": ("11/28/2026 12:00:03 - INFO - ", ZONELESS, HERE),
-    "day first": ("28/11/2026 12:00:03 ", ZONELESS, HERE),
-    "short year": ("11/28/26 12:00:03 ", ZONELESS, HERE),
-    "Hugging Face": ("[INFO|2026-11-28 12:00:03] x.py:143 >> ", ZONELESS, HERE),
-    "syslog": ("Nov 28 12:00:03 host trainer[7]: ", ZONELESS, HERE),
-    "access log": ("28/Nov/2026:12:00:03 ", ZONELESS, HERE),
-    "glog": ("I1128 12:00:03.250000 140 train.py:7] ", ZONELESS, HERE + 0.25),
-    "vLLM": ("INFO 11-28 12:00:03 [x.py:7] ", ZONELESS, HERE),
-    "detectron": ("[11/28 12:00:03 train]: ", ZONELESS, HERE),
-    "docker": ("2026-11-28T12:00:03.250000000Z ", 0.0, UTC + 0.25),
-    "kubernetes": ("2026-11-28T12:00:03.25Z stderr F ", 0.0, UTC + 0.25),
-    "offset": ("2026-11-28 12:00:03+01:30 ", 0.0, UTC - 5400),
-    "west": ("2026-11-28T12:00:03,25 -0800 ", 0.0, UTC + 28800.25),
-    "UTC": ("2026-11-28 12:00:03 UTC ", 0.0, UTC),
-    "epoch": (f"{UTC + 0.25:.3f} ", 0.0, UTC + 0.25),
-    "milliseconds": (f"[{int(UTC * 1000) + 250}] ", 0.0, UTC + 0.25),
-}
-
-
-@pytest.mark.parametrize("form", STAMPS)
-def test_stamps(form: str) -> None:
-    text, unit, expected = STAMPS[form]
+@cases(__file__, "stamps")
+def test_stamps(text: str, base: str, plus: float) -> None:
+    expected, unit = (HERE, ZONELESS) if base == "HERE" else (UTC, 0.0)
     found = StampReader().moment(text.encode() + b"loss 0.5")
     assert found[0] == unit
-    assert found[1] == pytest.approx(expected or HERE + 0.123, abs=1e-5)
+    assert found[1] == pytest.approx(expected + plus, abs=1e-5)
     row = "{'loss': 0.5, 'step': %d}\n"
     if text.startswith(("2026", "[2026", "(")):
         assert times(text + row % 1 + text + row % 2)[0] == pytest.approx(found[1])
@@ -185,7 +155,9 @@ def test_the_clock_of_a_log_is_that_of_its_last_line() -> None:
     assert clock(bars + " 1%|# | 4/90 [04:30<10:00, 60s/it]\n") == LogClock(270, BAR)
 
 
-ANY = st.sampled_from([*(stamp[0] for stamp in STAMPS.values()), "", "12:99:99 ", "\x00["])
+ANY = st.sampled_from(
+    [*(stamp["text"] for stamp in table(__file__)["stamps"].values()), "", "12:99:99 ", "\x00["]
+)
 
 
 @given(st.lists(ANY, max_size=30))

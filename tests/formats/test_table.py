@@ -14,6 +14,7 @@ from rltui.formats.base import Belonging, Decoded, Options
 from rltui.formats.table import CsvTable
 from tests import places
 from tests.formats import encode
+from tests.tables import cases
 
 FIXTURES = places.FIXTURES / "csv"
 
@@ -87,42 +88,25 @@ def test_step_keys_of_the_user_come_first() -> None:
 @pytest.mark.parametrize(
     ("name", "head", "claimed"),
     [
-        ("progress.csv", "time/total_timesteps,train/loss\n", True),
-        ("progress.csv", "time/total_timesteps,train/loss\n1024,\n", True),
-        ("metrics.csv", "epoch,step,loss\n,0,0.5\n", True),
-        ("x.csv", "step,loss\n", True),
-        ("x.csv", "step,loss\n1,0.5\n", True),
-        ("x.csv", "step,loss\n1,high\n2,low\n", False),
-        ("x.csv", "step,l", False),
-        ("x.csv", "", False),
-        ("x.csv", "name,age\nAnn,7\n", False),
-        ("x.csv", "1,2\n3,4\n", False),
         ("x.csv", "prompt,step,score\n" + "word " * 100 + ",1,0.5\n", False),
         ("x.csv", "frame,x\n" + "".join(f"{i // 9},1\n" for i in range(50)), True),
         ("x.csv", "frame,x\n" + "".join(f"{i % 9},1\n" for i in range(50)), False),
         ("x.csv", "frame,loss\n" + "".join(f"{i % 9},1\n" for i in range(50)), True),
         ("x.csv", "frame,x\n" + "".join(f"{-i % 9},1\n" for i in range(50)), False),
-        ("0.monitor.csv", '#{"t_start": 1.0}\n', True),
-        ("monitor.csv", "r,l,t\n", True),
-        ("x.csv", '\ufeff"Step","run - loss"\n"1","0.5"\n', True),
-        ("progress.txt", "Epoch\tAverageEpRet\tTotalEnvInteracts\n0\t5.5\t4000\n", True),
-        ("x.txt", "step,loss\n1,0.5\n", False),
     ],
 )
+def test_claims_of_many_rows(name: str, head: str, claimed: bool) -> None:
+    assert CsvTable().claims(Path(name), head.encode()) is claimed
+
+
+@cases(__file__, "claims")
 def test_claims(name: str, head: str, claimed: bool) -> None:
     assert CsvTable().claims(Path(name), head.encode()) is claimed
 
 
-@pytest.mark.parametrize(
-    ("names", "kind"),
-    [
-        ("progress.csv progress_eval.csv metrics.csv logs.csv 0.monitor.csv", Belonging.DIRECTORY),
-        ("eval.csv results.csv", Belonging.DIRECTORY),
-        ("exp1.csv PPO_LunarLander_log_0.csv", Belonging.NAME),
-    ],
-)
-def test_belonging(names: str, kind: Belonging) -> None:
-    assert {CsvTable().belonging(name) for name in names.split()} == {kind}
+@cases(__file__, "belonging")
+def test_belonging(names: str, kind: str) -> None:
+    assert {CsvTable().belonging(name) for name in names.split()} == {Belonging(kind)}
 
 
 numbers = st.one_of(

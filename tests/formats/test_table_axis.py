@@ -148,28 +148,7 @@ def test_one_number_a_line_is_counted(tmp_path: Path) -> None:
     assert read(tmp_path) == {"dqn": {"losses": list(range(1, 9)), "rewards": list(range(1, 11))}}
 
 
-@pytest.mark.parametrize(
-    ("path", "text", "claimed"),
-    [
-        ("loss.csv", "1,1000,0.5\n2,2000,0.25\n", True),
-        ("loss.csv", "1,1000,0.5\n", False),
-        ("d3rlpy_logs/x/loss.csv", "1,1000,0.5\n", True),
-        ("ratings.csv", "1,31,2.5\n1,1029,3.0\n1,1061,3.0\n2,10,4.0\n", False),
-        ("xyz.csv", "0.5,1,2\n1.5,2,3\n", False),
-        ("grid.csv", "0,0,1\n0,1,1\n1,0,1\n", False),
-        ("xy.csv", "1,2\n2,3\n", False),
-        ("scalars/loss.csv", "5,2\n3,3\n", False),
-        ("scalars/loss.csv", "step,loss\n3,3\n", False),
-        ("scalars/loss.csv", "", False),
-        ("episode_rewards.txt", "0.5\n" * 9, True),
-        ("scores.csv", " -0.5\r\n" * 9, True),
-        ("scores.csv", "-0.5\n" * 3, False),
-        ("vector.csv", "0.5\n" * 9, False),
-        ("rewards.txt", "0.5\n" * 9 + "done\n", False),
-        ("rewards.txt", "1,2\n" * 9, False),
-        ("four.csv", "1,10,2,3\n2,20,3,4\n", False),
-    ],
-)
+@cases(__file__, "claims")
 def test_claims(path: str, text: str, claimed: bool) -> None:
     assert SeriesCsv().claims(Path(path), text.encode()) is claimed
 

@@ -22,6 +22,7 @@ from rltui.formats.tfevents.framing import crc32c, masked
 from tests import event_files, places
 from tests.bytecodes import bytecodes
 from tests.formats import encode
+from tests.tables import cases
 
 FIXTURES = places.FIXTURES / "tfevents"
 
@@ -75,20 +76,7 @@ def assert_equals_tensorboard(
         assert np.abs(walls).max() < 1.0, tag
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        "torch_styles",
-        "odd_steps",
-        "odd_tags",
-        "tb_summary_writer",
-        "killed_truncated",
-        "header_only",
-        "mixed",
-        "merged",
-        "hparams",
-    ],
-)
+@cases(__file__, "equals_tensorboard", "name")
 def test_equals_tensorboard(name: str) -> None:
     assert_equals_tensorboard(FIXTURES / f"{name}.tfevents")
 

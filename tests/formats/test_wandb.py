@@ -33,6 +33,7 @@ from tests.formats.encode_tracker import (
     summary,
     wandb_log,
 )
+from tests.tables import cases
 
 FIXTURES = places.FIXTURES / "wandb"
 WALL = 1.75e9
@@ -60,16 +61,7 @@ def test_claims_by_suffix_and_first_bytes() -> None:
         assert not form.claims_name(name)
 
 
-@pytest.mark.parametrize(
-    ("name", "title"),
-    [
-        ("ppo-cartpole", "ppo-cartpole"),
-        ("lr/1e-5", "lr/1e-5"),
-        ("/home/me/out/grpo", "grpo"),
-        ("./results/", "results"),
-        ("", ""),
-    ],
-)
+@cases(__file__, "the_title_is_the_name_that_was_given")
 def test_the_title_is_the_name_that_was_given(name: str, title: str) -> None:
     assert Wandb().title_in(wandb_log(run(name), row({"loss": 1.0}))) == title
 

@@ -16,7 +16,7 @@ from rltui.health.model import Diagnosed, Evidence, Finding, FindingState, Judge
 from rltui.health.rules import load_rules
 from rltui.health.symptoms import SETTING_CHANGED, Harm, symptoms
 from tests.builders import Tags, a_run
-from tests.tables import table
+from tests.tables import cases
 
 METRICS = load_catalogue().metrics
 RULES = {r.id for r in load_rules()}
@@ -68,7 +68,7 @@ def found_by(text: str) -> Finding:
     return made._replace(title=title or rule, level=level)
 
 
-@pytest.mark.parametrize("case", table(__file__), ids=lambda case: case["name"])
+@cases(__file__, "what_is_told", "case", ids=lambda case: case["name"])
 def test_what_is_told_of_findings(case: dict[str, Any]) -> None:
     found = [found_by(text) for text in case["findings"]]
     diagnosed = diagnosed_of(found, {key: [*range(60)] for key in case.get("rises", ())})
@@ -215,21 +215,7 @@ def test_causes_stand_before_what_they_explain() -> None:
         assert all((symptom.causes, symptom.advice, symptom.source))
 
 
-@pytest.mark.parametrize(
-    ("symptom", "first", "then"),
-    [
-        ("reward_crash", "entropy", "clipfrac.policy"),
-        ("kl_spike", "kl.old_new", "lr.actor"),
-        ("eval_stalls", "response_length.mean", "abort_ratio"),
-        ("slow", "time.gen", "balance.max_min"),
-        ("out_of_memory", "balance.max", "response_length.max"),
-        ("update_blew_up", "lr.actor", "grad_norm.actor"),
-        ("policy_ratio_high", "clipfrac.policy", "lr.actor"),
-        ("length_collapse", "reward.mean", "entropy"),
-        ("rm_accurate_ppo_flat", "rm.accuracy", "rm.reward.mean"),
-        ("value_loss_explodes", "explained_variance", "return.mean"),
-    ],
-)
+@cases(__file__, "the_order_of_reading_of_the_field")
 def test_the_order_of_reading_of_the_field(symptom: str, first: str, then: str) -> None:
     checks = symptoms()[symptom].checks
     assert any(first in c.metrics for c in checks if c.first)

@@ -23,6 +23,7 @@ from rltui.health.model import Finding, FindingState, Report, Side
 from rltui.health.rule import Variant
 from rltui.health.rules import load_rules
 from tests.health.drawn import READ, RULES, Logged, logged
+from tests.tables import cases
 
 #: Detectors whose statistic is wrong when it is low; that of all others when it is high.
 LOW = {"always", "below_start", "never_fell", "never_rose", "parted"}
@@ -155,25 +156,12 @@ def report(tag: str, values: list[float]) -> Report:
     return Engine(NAN_RULES).evaluate(run, {tag: unknown_tag(tag)}, recognition, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("tag", "level"),
-    [
-        ("custom/score", Level.WATCH),
-        ("custom/tackle_rate", Level.WATCH),
-        ("my/critic_LOSS", Level.BAD),
-        ("my/KL", Level.BAD),
-        ("kl_mine", Level.BAD),
-        ("extra/intrinsic_reward", Level.BAD),
-        ("layers/12/grad_max", Level.BAD),
-        ("policy2/Entropy", Level.BAD),
-        ("V/value_head", Level.BAD),
-    ],
-)
+@cases(__file__, "the_name_of_an_unknown_tag_decides_the_level")
 @pytest.mark.parametrize("wrong", [NAN, math.inf])
-def test_the_name_of_an_unknown_tag_decides_the_level(tag: str, level: Level, wrong: float) -> None:
+def test_the_name_of_an_unknown_tag_decides_the_level(tag: str, level: str, wrong: float) -> None:
     (finding,) = report(tag, [1.0] * 10 + [wrong]).findings
     assert (finding.rule, finding.tag, finding.since_step) == ("nan", tag, 11)
-    assert finding.level is level
+    assert finding.level is Level[level]
 
 
 def test_all_finite_or_never_finite_is_quiet() -> None:

@@ -9,9 +9,11 @@ from hypothesis import strategies as st
 
 from rltui.core.block import FloatArray
 from rltui.core.level import Level
+from rltui.health.cases import parse_series
 from rltui.health.detectors.levels import grown, outside
 from rltui.health.detectors.signal import FAINT, Rows
 from rltui.health.judge import CERTAIN, SHARE, Span, episodes, found_in, spans
+from tests.tables import cases
 
 _WEIGHTS = st.lists(
     st.sampled_from([-np.inf, -5.0, -2.0, -1.0, -0.25, 0.25, 1.0, 1.5, 5.0]), max_size=200
@@ -19,33 +21,12 @@ _WEIGHTS = st.lists(
 _SHARES = st.sampled_from([0.0, 0.03, 0.05, 0.3])
 
 
-@pytest.mark.parametrize(
-    ("weights", "expected"),
-    [
-        ([], []),
-        ([-1, 1, 1], []),
-        ([-1, 1, 1, 1], [(1, 3, 3, True)]),
-        ([-1, 3, -1], [(1, 1, 1, True)]),
-        ([-1, 1, -1, 1, 1, 1], [(3, 5, 5, True)]),
-        ([2, -1, 2, -1], [(0, 2, 2, True)]),
-        ([1, 2, -3, -6, -1], [(0, 1, 1, False)]),
-        ([1, 2, -9, 1, 2], [(0, 1, 1, False), (3, 4, 4, True)]),
-        ([9, -17], [(0, 0, 0, True)]),
-        ([9, -18], [(0, 0, 0, False)]),
-        ([1] * 50 + [-1] * 17, [(0, 2, 49, True)]),
-        ([1] * 50 + [-1] * 18, [(0, 2, 49, False)]),
-    ],
-    ids=[
-        "nothing", "uncertain", "certain at the third", "one row is enough",
-        "the sum left zero again", "a row inside between", "back at zero", "two",
-        "a row counts at most twice", "and no more", "what lasted is capped", "and ends as soon",
-    ],
-)  # fmt: skip
+@cases(__file__, "spans_sum_the_evidence_of_their_rows")
 def test_spans_sum_the_evidence_of_their_rows(
-    weights: list[float], expected: list[tuple[int, int, int, bool]]
+    weights: str, expected: list[list[int | bool]]
 ) -> None:
-    found = spans(np.array(weights, dtype=float), 3.0)
-    assert [(s.first, s.sure, s.last, s.open) for s in found] == expected
+    found = spans(parse_series(weights), 3.0)
+    assert [[s.first, s.sure, s.last, s.open] for s in found] == expected
 
 
 def summed(weight: FloatArray, certainty: float, share: float) -> list[Span]:

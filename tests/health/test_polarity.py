@@ -17,24 +17,16 @@ from rltui.health.rules import load_rules
 from rltui.session.session import Choice
 from tests.builders import Tags, a_batch
 from tests.fakes import a_session
+from tests.tables import cases
 
 UP, DOWN = Direction.UP, Direction.DOWN
 CATALOGUE = load_catalogue()
 
 
-@pytest.mark.parametrize(
-    ("names", "way"),
-    [
-        ("fail_rate format_error wer timeout_rate perplexity toxicity_score no_match", DOWN),
-        ("steps_to_success episode_cost num_hallucinations invalidActions", DOWN),
-        ("exact_match rouge2 pass@8 error_free_rate error_detection_rate non_toxic", UP),
-        ("format_error_reward gsm8k judge_score", UP),
-        ("temperature length my_task", None),
-    ],
-)
-def test_words_say_which_way_is_good(names: str, way: Direction | None) -> None:
+@cases(__file__, "words_say_which_way_is_good")
+def test_words_say_which_way_is_good(names: str, way: str | None) -> None:
     assert {name: better(words_of(name)) for name in names.split()} == dict.fromkeys(
-        names.split(), way
+        names.split(), way and Direction(way)
     )
 
 

@@ -13,6 +13,7 @@ from rltui.health.cases import case_run, parse_series, run_cases
 from rltui.health.engine import Engine
 from rltui.health.rule import Rule
 from rltui.health.rules import load_rules
+from tests.tables import cases
 
 RULES = load_rules()
 VARIANTS = [(r, v) for r in RULES for v in r.variants]
@@ -70,16 +71,7 @@ def test_rules_cover_what_other_programs_rely_on() -> None:
     } <= {r.id for r in RULES}  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("key", "text"),
-    [
-        ("reward.mean", "0.1..0.96x30 0.7x40"),
-        ("reward.mean", "0.1..1x30 1x60"),
-        ("reward.mean", "0.9~0.2x600"),
-        ("reward.mean", "0.2..0.6x600"),
-        ("episode_return.mean", "20..200~30x100"),
-    ],
-)
+@cases(__file__, "scale_and_shift_of_a_reward_change_nothing")
 @pytest.mark.parametrize(("scale", "shift"), [(100.0, 0.0), (0.01, 0.0), (1.0, -50.0), (7.0, 30.0)])
 def test_scale_and_shift_of_a_reward_change_nothing(
     key: str, text: str, scale: float, shift: float

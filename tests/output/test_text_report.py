@@ -23,6 +23,7 @@ from rltui.output.text_report import WIDTH, painter, status_line
 from tests.builders import a_batch
 from tests.fakes import a_session
 from tests.hostile import PAYLOADS
+from tests.tables import cases
 
 REPORT = """\
 ✖ run (PPO, step 9): 2 bad
@@ -51,16 +52,7 @@ def test_without_colour_nothing_changes() -> None:
     assert painter(False)(REPORT) == REPORT
 
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("<!channel>", "‹!channel>"),
-        ("<@U012AB3CD> <#C1>", "‹＠U012AB3CD> ‹#C1>"),
-        ("<https://x.y|log>", "‹https://x.y|log>"),
-        ("@everyone @all", "＠everyone ＠all"),
-        ("kl < 0.1, <0.1, 8 @ 1", "kl < 0.1, <0.1, 8 @ 1"),
-    ],
-)
+@cases(__file__, "mentions_of_a_text_become_plain")
 def test_mentions_of_a_text_become_plain(text: str, shown: str) -> None:
     assert without_mentions(text) == shown
 

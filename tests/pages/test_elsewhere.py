@@ -11,6 +11,7 @@ import pytest
 from rltui.core.address import RemotePath
 from rltui.files.disk import offer
 from tests.fakes import grpo_batch
+from tests.tables import cases
 from tests.tui.hand import open_app
 
 HOST = RemotePath("ssh:", "node7", "data")
@@ -63,13 +64,7 @@ def there() -> Any:
     return open_app(batch, logdirs=(HOST,))
 
 
-@pytest.mark.parametrize(
-    ("key", "words"),
-    [
-        ("T", "No texts in the logs, and the files beside them cannot be read: no route."),
-        ("H", "beside the logs, which cannot be read: no route."),
-    ],
-)
+@cases(__file__, "the_screen_says_why_and_waits_for_nobody")
 async def test_the_screen_says_why_and_waits_for_nobody(
     key: str, words: str, store: FailingStore, threads: list[threading.Thread]
 ) -> None:

@@ -47,6 +47,15 @@ def told(run: JudgedRun) -> dict[Part, str]:
     return dict(parts(the_story(run), VIEW.glyphs.badge))
 
 
+def test_a_brief_begins_with_what_ended_the_run() -> None:
+    tags = grpo_tags(60, 1, None)
+    tags["actor/pg_loss"] = [0.01] * 40 + [float("nan")] * 20
+    line = "RuntimeError: probability tensor contains either `inf`, `nan` or element < 0"
+    batch = a_batch(steps(1, tags), tail=LogTail(("Traceback (most recent call last):", line), 2))
+    (run,) = a_session(batch, clock=grpo_clock()).runs()
+    assert [story["id"] for story in brief_entry(run)["story"]] == ["not_finite", "crashed"]
+
+
 def test_a_setting_far_from_usual_is_a_likely_cause() -> None:
     run = a_run([0.5] * 60)
     assert told(run)[Part.LIKELY_CAUSE] == "learning rate 0.500 ✖ (usually ≤ 0.02)"

@@ -25,7 +25,7 @@ from rltui.output.brief_entry import brief_entry
 from rltui.output.html_report import html_report
 from rltui.output.json_document import run_entry, snapshot_document
 from rltui.output.text_report import run_lines, snapshot_text, story_lines
-from rltui.output.tool_answers import series_text
+from rltui.output.tool_answers import series_answer
 from rltui.pages.findings import lines as pane
 from rltui.pages.findings.findings_detail import detail_lines
 from rltui.pages.findings.findings_pane import finding_entries, row_of
@@ -232,7 +232,7 @@ def check_limits(session: Session) -> None:
             said += re.findall(
                 r"(?:watch|bad) limit +(?:below|above|outside ±) ([\d.,e+-]+[kMGT]?)", explained
             )
-            head = (series_text(run, tag, 4, (None, None)) or "").partition(" points")[0]
+            head = series_answer(run, tag, 4, (None, None)).text.partition(" points")[0]
             said += re.findall(
                 r"(?:watch|bad|healthy) (?:below|above|[≤≥]) ([\d.,e+-]+[kMGT]?)", head
             )

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.tables import cases
 from tests.test_documentation import load_script
 
 chosen = load_script("chosen_numbers")  # first: house imports it
@@ -100,14 +101,7 @@ exceptions:
 """
 
 
-@pytest.mark.parametrize(
-    ("row", "planted", "said"),
-    [
-        ("tokens: 100", "tokens: 101", "totals, tokens: raised from 100 to 101 without a grant"),
-        ("a.py:A: 30", "a.py:A: 31", "members, a.py:A: raised from 30 to 31 without a grant"),
-        ("b.py:B: 22", "c.py:C: 22", "members, c.py:C: raised from 0 to 22 without a grant"),
-    ],
-)
+@cases(__file__, "a_number_rises_by_a_grant_alone")
 def test_a_number_rises_by_a_grant_alone(row: str, planted: str, said: str) -> None:
     assert house.raised(TEXT, TEXT.replace(row, planted)) == [said]
     granted = TEXT.replace(row, f"{planted}  # grant: a reader of files")

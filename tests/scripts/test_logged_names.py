@@ -19,16 +19,7 @@ def test_a_name(source: str, names: str, tmp_path: Path) -> None:
     assert found(tmp_path, source) == set(names.split())
 
 
-@pytest.mark.parametrize(
-    "source",
-    [
-        "MODELS = {'org/model': 'other/model', 'org/b': ('x', 'y')}",
-        "config['a/b'] = 'text'",
-        "for k, v in models.items():\n  known[k] = v",
-        "logger.log(10, 'a message')",
-        "x = {'no_slash': y}",
-    ],
-)
+@cases(__file__, "no_name", "source")
 def test_no_name(source: str, tmp_path: Path) -> None:
     assert found(tmp_path, source) == set()
 

@@ -1,18 +1,23 @@
 """A command or a URL gets the changes of a verdict, and never holds anything up."""
 
+import email
 import json
 import os
+import socket
 import sys
 import time
 from collections.abc import Iterator
+from email import policy
 from pathlib import Path
 
 import pytest
 
 from rltui.config import HooksConfig
 from rltui.core.clock import SystemClock
-from rltui.session.hook import Hook, Message, Outbox
+from rltui.session.hook import Hook, Message, Outbox, last_result, request_of
+from tests.clock import ManualClock
 from tests.servers import Inbox, receiving
+from tests.tables import cases
 
 MESSAGE = Message("one", '{"text": "✖ run: nan fired"}', "✖ run: nan fired")
 
@@ -29,7 +34,8 @@ def a_message(about: str, text: str = "") -> Message:
 
 
 def deliver(settings: HooksConfig, message: Message) -> str | None:
-    return Hook(settings, SystemClock(), pytest.fail).deliver(message)
+    (delivery,) = Hook(settings, SystemClock(), pytest.fail).deliveries
+    return delivery.deliver(message)
 
 
 # -- what waits ----------------------------------------------------------------------------
@@ -133,7 +139,7 @@ def test_trouble_is_reported_once_until_it_works_again(inbox: Inbox) -> None:
     for i in range(3):
         hook.post(a_message(str(i)))
     hook.close(10.0)
-    assert said == ["hooks.on_finding: 127.0.0.1 answered 503"]
+    assert said == ["hooks: 127.0.0.1 answered 503", "hooks: 3 not delivered"]
 
 
 def test_a_child_that_lives_on_holds_nobody_up(tmp_path: Path) -> None:
@@ -164,8 +170,8 @@ def test_leaving_ends_a_command_that_runs(tmp_path: Path) -> None:
     hook.post(a_message("b"))
     begun = time.monotonic()
     hook.close(0.1)
-    assert "hooks.on_finding: 1 not delivered" in said
-    hook._thread.join(20.0)
+    assert "hooks: 1 not delivered" in said
+    hook.deliveries[0]._thread.join(20.0)
     assert time.monotonic() - begun < 20.0
 
 
@@ -180,3 +186,74 @@ def test_one_message_that_cannot_be_delivered_ends_nothing(tmp_path: Path) -> No
     hook.close(20.0)
     assert target.read_text().splitlines() == ["\\ud800 odd", "b"]
     assert said == []
+
+
+# -- failures ------------------------------------------------------------------------------
+
+
+@cases(__file__, "services")
+def test_each_service_gets_the_form_that_it_takes(
+    url: str, address: str, kind: str, body: object
+) -> None:
+    found = request_of(url, Message("one", '{"text": "a", "rule": "nan"}', "a"), "json")
+    assert (found[0], found[2].partition(";")[0]) == (address, kind)
+    assert (json.loads(found[1]) if isinstance(body, dict) else found[1]) == body
+
+
+def test_a_message_is_tried_again_and_none_overtakes_it(inbox: Inbox, tmp_path: Path) -> None:
+    """The server fails three times; what it has been sent then is in its order."""
+    said: list[str] = []
+    inbox.answers = [500, 429, 503]
+    settings = HooksConfig(targets=((inbox.url,),))
+    hook = Hook(settings, ManualClock(), said.append, tmp_path, pauses=(0.0, 0.0, 0.0))
+    for about in "abc":
+        hook.post(a_message(about, about))
+    while len(inbox.bodies) < 6:
+        pass
+    hook.close(10.0)
+    assert [json.loads(body)["text"] for _, body in inbox.bodies] == list("aaaabc")
+    assert said == ["hooks: 127.0.0.1 answered 500"]
+    result = last_result(tmp_path, (inbox.url,))
+    assert result == {"at": ManualClock().now(), "error": None}
+
+
+def test_what_a_server_refuses_is_not_tried_again(inbox: Inbox, tmp_path: Path) -> None:
+    said: list[str] = []
+    inbox.answers = [404]
+    hook = Hook(HooksConfig(targets=((inbox.url,),)), ManualClock(), said.append, tmp_path)
+    for about in "ab":
+        hook.post(a_message(about, about))
+    hook.close(10.0)
+    assert [json.loads(body)["text"] for _, body in inbox.bodies] == ["a", "b"]
+    assert said == ["hooks: 127.0.0.1 answered 404", "hooks: 1 not delivered"]
+
+
+def test_one_target_does_not_wait_for_another(inbox: Inbox) -> None:
+    """The first is refused, again and again."""
+    said: list[str] = []
+    settings = HooksConfig(targets=(("http://127.0.0.1:1/secret",), (inbox.url,)))
+    hook = Hook(settings, SystemClock(), said.append)
+    hook.post(a_message("a", "a"))
+    while not inbox.bodies:
+        pass
+    hook.close(10.0)
+    assert said == ["hooks: 127.0.0.1: Connection refused", "hooks: 1 not delivered"]
+
+
+def test_a_server_that_does_not_answer_is_named_with_the_time() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/secret"
+        said = deliver(HooksConfig(on_finding=(url,), timeout_s=0.1), MESSAGE)
+    assert said == "127.0.0.1: no answer within 0.1 s"
+
+
+def test_mail_goes_through_sendmail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "sendmail"
+    program.write_text(f'#!/bin/sh\necho "$@" > {tmp_path}/given\ncat > {tmp_path}/mail\n')
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=os.pathsep)
+    assert deliver(HooksConfig(targets=(("mailto:me@example.org",),)), MESSAGE) is None
+    mail = email.message_from_bytes((tmp_path / "mail").read_bytes(), policy=policy.default)
+    assert (mail["To"], mail["Subject"]) == ("me@example.org", MESSAGE.text)
+    assert mail.get_content() == MESSAGE.text + "\n"
+    assert (tmp_path / "given").read_text() == "-i -t\n"

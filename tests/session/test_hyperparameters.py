@@ -2,12 +2,10 @@
 
 import json
 
-import numpy as np
-import pytest
-
 from rltui.core.batch import Batch, TextPoint
 from rltui.session.hyperparameters import Hyperparameters, same
 from tests.builders import a_batch, a_source
+from tests.tables import cases
 
 
 def a_text(tag: str, text: str) -> TextPoint:
@@ -69,22 +67,6 @@ def test_a_log_that_goes_on_after_a_restart() -> None:
     assert [(c.before, c.after) for c in found.changes()] == [(1e-6, 1e-5)]
 
 
-@pytest.mark.parametrize(
-    ("one", "other", "equal"),
-    [
-        (8, 8.0, True),
-        ("0.0001", 1e-4, True),
-        ("True", True, True),
-        (True, 1.0, True),
-        (None, "None", True),
-        (float("nan"), float("nan"), True),
-        (float(np.float32(1e-6)), 1e-6, True),
-        ("true", 1.0, True),
-        (2**63 + 1, "9223372036854775809", True),
-        (1e-6, 1e-5, False),
-        ("a", "b", False),
-        (0, None, False),
-    ],
-)
+@cases(__file__, "one_value_in_several_forms")
 def test_one_value_in_several_forms(one: object, other: object, equal: bool) -> None:
     assert same(one, other) is equal

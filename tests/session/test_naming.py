@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -37,19 +36,9 @@ def test_a_logdir_gives_its_name_to_itself_and_to_equal_names() -> None:
     assert names_of((0, "a/tb"), (1, "a/eval"), (1, "b/tb")) == ["a/tb", "a/eval", "b"]
 
 
-@pytest.mark.parametrize(
-    ("paths", "labels"),
-    [
-        (["/x/one/logs"], ("logs",)),
-        (["/x/one/logs", "/x/two/logs", "/y/runs"], ("one/logs", "two/logs", "runs")),
-        (["/logs", "/x/logs"], ("logs", "x/logs")),
-        (["/x/logs", "/x/logs"], ("x/logs", "x/logs")),
-        (["/"], ("/",)),
-    ],
-    ids=["one", "same folder", "root", "twice", "root itself"],
-)
-def test_logdirs_of_one_name_are_distinguished(paths: list[str], labels: tuple[str, ...]) -> None:
-    assert logdir_labels([Path(p) for p in paths]) == labels
+@cases(__file__, "logdirs_of_one_name_are_distinguished")
+def test_logdirs_of_one_name_are_distinguished(paths: list[str], labels: list[str]) -> None:
+    assert logdir_labels([Path(p) for p in paths]) == tuple(labels)
 
 
 def test_a_run_answers_to_its_name_its_paths_and_its_first_folder() -> None:
@@ -128,13 +117,7 @@ def titles(*tags: str) -> list[str]:
     return [run.infos[t].title for t in tags]
 
 
-@pytest.mark.parametrize(
-    ("tags", "expected"),
-    [
-        (["rollout/ep_rew_mean", "rollout/ep_len_mean", "monitor/l"], "episode length, monitor"),
-        (["actor/ppo_kl", "timing_s/step", "perf/time_per_step"], "step time, perf"),
-    ],
-)
+@cases(__file__, "a_second_tag_of_a_metric_says_where_it_is_from")
 def test_a_second_tag_of_a_metric_says_where_it_is_from(tags: list[str], expected: str) -> None:
     found = titles(*tags)
     assert found[-1] == expected

@@ -110,23 +110,25 @@ def test_that_it_stopped_before_its_planned_steps_is_a_finding(processes: Proces
     processes.hold = GONE
     assert state_after(session, clock, 100) is RunState.STOPPED
     (event,) = watcher.events()
-    assert (event.kind, event.finding.rule, event.is_news) == (EventKind.FIRED, "stopped", True)
+    assert (event.kind, event.finding.rule, event.is_news) == (EventKind.CRASHED, "stopped", True)
     assert summary(event.finding) == "no process writes its log any more; 50 steps were planned"
     (run,) = session.runs()
     assert run.verdict.level is Level.WATCH
 
 
 def test_a_run_that_stopped_is_never_called_stalled(processes: Processes) -> None:
-    """Nobody is paged for the moment between two looks."""
+    """Nobody is paged for the moment between two looks, and of each end once."""
     session, clock = watched(*(rows(20, run=f"run{i}", every=10 + i) for i in range(5)))
     session._live = True
     watcher = Watcher(session)
     watcher.events()
     processes.hold = GONE
+    said = []
     for _ in range(300):
         clock.advance(1)
         session.refresh_progress()
-        assert not watcher.events()
+        said += [(e.kind, e.run.name) for e in watcher.events()]
+    assert said == [(EventKind.FINISHED, f"run{i}") for i in range(5)]
     assert {r.verdict.state_word for r in session.runs()} == {"stopped"}
 
 
@@ -321,14 +323,7 @@ def test_the_state_of_an_experiment(status: str, state: RunState, tmp_path: Path
     assert total_of(tmp_path) == [(None, state)]
 
 
-@pytest.mark.parametrize(
-    ("stop", "total"),
-    [
-        ({"training_iteration": 30}, 30),
-        ({"time_total_s": 50, "episode_reward_mean": 500, "training_iteration": 30}, 30),
-        ({"time_total_s": 50, "episode_reward_mean": 500}, None),
-    ],
-)
+@cases(__file__, "what_a_trial_stops_at")
 def test_what_a_trial_stops_at(stop: object, total: int | None, tmp_path: Path) -> None:
     """Where it counts what the steps of the run are."""
     tune(tmp_path, "RUNNING", stop=stop)

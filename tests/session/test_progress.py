@@ -71,26 +71,13 @@ def test_a_log_without_times_is_not_searched_for_a_clock() -> None:
 HOUR = 3600.0
 
 
-@pytest.mark.parametrize(
-    ("every", "silent", "state"),
-    [
-        (1.0, 0.0, RunState.LIVE),
-        (1.0, 60.0, RunState.LIVE),
-        (1.0, 61.0, RunState.STALLED),
-        (100.0, 500.0, RunState.LIVE),
-        (100.0, 501.0, RunState.STALLED),
-        (1.0, 23 * 3600.0, RunState.STALLED),
-        (1.0, 25 * 3600.0, RunState.STOPPED),
-        (None, 3600.0, RunState.LIVE),
-        (None, 3601.0, RunState.STALLED),
-    ],
-)
+@cases(__file__, "a_run_is_live_or_stalled_by_its_own_pace")
 def test_a_run_is_live_or_stalled_by_its_own_pace(
-    every: float | None, silent: float, state: RunState
+    every: float | None, silent: float, state: str
 ) -> None:
     """In one look; a guess where the log has no times."""
     at = 19 * (every or 0.0) + silent
-    assert progress_of(rows(20, every=every), at=at).state is state
+    assert progress_of(rows(20, every=every), at=at).state is RunState(state)
 
 
 def test_a_run_that_reached_its_total_is_finished_at_any_age() -> None:
@@ -114,16 +101,8 @@ def test_the_closing_row_of_a_trainer_finishes_a_run() -> None:
     assert progress_of(*both, at=100).state is RunState.FINISHED
 
 
-@pytest.mark.parametrize(
-    ("last", "bar", "state"),
-    [
-        ("39/40", "40/40", RunState.FINISHED),
-        ("30/40", "40/40", RunState.FINISHED),
-        ("39/40", "16/16", RunState.STALLED),
-        ("38/40", "39/40", RunState.STALLED),
-    ],
-)
-def test_a_bar_that_came_to_its_end_finishes_a_run(last: str, bar: str, state: RunState) -> None:
+@cases(__file__, "a_bar_that_came_to_its_end_finishes_a_run")
+def test_a_bar_that_came_to_its_end_finishes_a_run(last: str, bar: str, state: str) -> None:
     """Its rows are those of the steps before, or of every tenth one."""
     done, total = map(int, bar.split("/"))
     every = 10 if last == "30/40" else 1
@@ -133,7 +112,7 @@ def test_a_bar_that_came_to_its_end_finishes_a_run(last: str, bar: str, state: R
     for sent in (replace(batch, tail=tail), (batch, replace(batch, items=(), tail=tail))):
         batches = sent if isinstance(sent, tuple) else (sent,)
         found = progress_of(*batches, at=30 + 2 * HOUR)
-        assert found.state is state, sent
+        assert found.state is RunState(state), sent
 
 
 def test_a_clock_that_lies_behind_the_log_gives_age_zero() -> None:

@@ -3,12 +3,12 @@
 import math
 
 import numpy as np
-import pytest
 
 from rltui.core.batch import RunKey
 from rltui.store import RunData
 from rltui.store.points import measured
 from tests.builders import LOGDIR, a_batch, steps
+from tests.tables import cases
 
 NAN = math.nan
 
@@ -20,21 +20,7 @@ def kept(text: str) -> str:
     return "".join(rows)
 
 
-@pytest.mark.parametrize(
-    ("rows", "left"),
-    [
-        ("v" + "n" * 9, "v" + "n" * 9),  # nothing shows yet that it comes again
-        ("v" + "n" * 9 + "v", "vv"),
-        ("n" * 9 + "v" + "n" * 9 + "v" + "n" * 5, "vv"),
-        (("n" * 9 + "v") * 3 + "n" * 28, "vvv" + "n" * 28),  # the evaluation itself broke
-        ("vnvnvnvnvnvn", "v" * 6),
-        ("v" * 50 + "n" * 60 + "v", "v" * 50 + "n" * 60 + "v"),  # broke, and was mended
-        ("v" * 20 + "n" * 9, "v" * 20 + "n" * 9),
-        ("v" * 9 + "n" + "v" * 9 + "n" + "v" * 40, "v" * 9 + "n" + "v" * 9 + "n" + "v" * 40),
-        ("nnnn", "nnnn"),
-        ("", ""),
-    ],
-)
+@cases(__file__, "gaps")
 def test_gaps(rows: str, left: str) -> None:
     assert kept(rows) == left
 

@@ -16,6 +16,7 @@ from rltui.store import Series
 from rltui.store.correlation import Correlation, compare, grid, sample
 from rltui.store.restarts import resumptions
 from tests.builders import a_batch, a_block, a_run
+from tests.tables import cases
 
 
 def rows(*parts: range) -> list[int]:
@@ -26,25 +27,9 @@ def at(steps: list[int]) -> list[int]:
     return resumptions(np.array(steps, np.int64))
 
 
-@pytest.mark.parametrize(
-    ("steps", "found"),
-    [
-        (rows(range(1, 101), range(60, 121)), [100]),
-        (rows(range(1, 101), range(60, 63)), [100]),
-        (rows(range(1, 101), range(60, 90), range(75, 130)), [100, 130]),
-        (rows(range(10, 1001, 10), range(605, 1500, 10)), [100]),
-        (rows(range(1, 101), range(1, 101)), [100]),
-        (rows(range(1, 11), range(1, 6), range(1, 3)), [10, 15]),
-        (rows(*(range(1, 20 + n % 3) for n in range(8))), [19, 39, 60, 79, 99, 120, 139]),
-        (rows(range(1, 101), range(100, 130)), []),
-    ],
-    ids=[
-        *("resumed", "third row", "twice", "another grid", "run again", "a start of two rows"),
-        *("eight starts", "same step"),
-    ],
-)
-def test_a_fall_that_goes_on_is_a_restart(steps: list[int], found: list[int]) -> None:
-    assert at(steps) == found
+@cases(__file__, "a_fall_that_goes_on_is_a_restart")
+def test_a_fall_that_goes_on_is_a_restart(pieces: list[list[int]], found: list[int]) -> None:
+    assert at(rows(*(range(*piece) for piece in pieces))) == found
 
 
 @pytest.mark.parametrize(

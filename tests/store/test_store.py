@@ -19,6 +19,7 @@ from rltui.store import Changes, Moved, RunData, Series, Store
 from rltui.store.series import Derived
 from tests.blocks import make_block
 from tests.builders import LOGDIR, START, a_batch, a_block, a_run, steps
+from tests.tables import cases
 
 KEY = RunKey(0, ".")
 
@@ -234,15 +235,7 @@ def test_any_pieces_give_equal_series_and_no_point_is_lost(
     assert whole.extent.last_wall_time == cut.extent.last_wall_time
 
 
-@pytest.mark.parametrize(
-    ("decimals", "beside", "hidden"),
-    [
-        (3, ("loss", "entropy", "reward"), 5e-4),
-        (3, ("loss", "entropy"), 0.0),  # two tags prove nothing
-        (9, ("loss", "entropy", "reward"), 0.0),
-        (0, ("loss", "entropy", "reward"), 0.0),  # whole numbers are whole
-    ],
-)
+@cases(__file__, "zeros_of_few_decimals")
 def test_zeros_of_few_decimals(decimals: int, beside: tuple[str, ...], hidden: float) -> None:
     values = {
         tag: [round(0.1234567891 * n * (i + 7), decimals) for n in range(9)]

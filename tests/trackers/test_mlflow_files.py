@@ -14,6 +14,7 @@ from rltui.trackers import TRACKERS
 from rltui.trackers.mlflow_files import MlflowFiles
 from tests.clock import ManualClock
 from tests.places import FIXTURES
+from tests.tables import cases
 from tests.trackers.store import (
     BUDGET,
     START,
@@ -80,15 +81,7 @@ def test_deleted_runs_are_left_out(tmp_path: Path) -> None:
     assert not tracker.runs(trash / "run-id")
 
 
-@pytest.mark.parametrize(
-    ("tag", "meta", "name"),
-    [
-        ("a\x1b[31m/b/", "x", "a\\x1b[31m/b"),
-        ("", "quick-fox-1", "quick-fox-1"),
-        (None, "'it is'", "it is"),
-        (None, "", "run-id"),
-    ],
-)
+@cases(__file__, "names")
 def test_names(tmp_path: Path, tag: str | None, meta: str, name: str) -> None:
     store = MlflowFolder(tmp_path)
     store.meta(run_name=meta)

@@ -18,6 +18,7 @@ from rltui.tui.command_history import CommandHistory, Completion
 from rltui.tui.widgets.status import Prompt
 from tests.builders import a_batch
 from tests.fakes import grpo_batch
+from tests.tables import cases
 from tests.tui.hand import Hand, open_app
 
 NODE7, NODE8, BUCKET = map(parse_logdir, ("node7:/runs", "node8:/runs", "s3://bucket/runs"))
@@ -142,20 +143,7 @@ NAMES = ["at ", "goto ", "now", "tab ", "theme ", "tab actor", "tab actions", "t
 
 
 class TestCompletion:
-    @pytest.mark.parametrize(
-        ("text", "expected"),
-        [
-            ("g", ["goto ", "goto "]),
-            ("G", ["goto "]),
-            ("t", ["tab ", "theme ", "tab "]),
-            ("ta", ["tab ", "tab a", "tab actor", "tab actions", "tab all", "tab actor"]),
-            ("th", ["theme "]),
-            ("tab act", ["tab actor", "tab actions", "tab actor"]),
-            ("tab al", ["tab all", "tab all"]),
-            ("nothing", ["nothing", "nothing"]),
-        ],
-        ids=["g", "G", "t", "ta", "th", "tab act", "tab al", "nothing"],
-    )
+    @cases(__file__, "tab_by_tab")
     def test_tab_by_tab(self, text: str, expected: list[str]) -> None:
         completion = Completion()
         for wanted in expected:

@@ -10,6 +10,7 @@ from rltui.tui.widgets.status import Prompt
 from rltui.tui.writing import default_name
 from tests.builders import a_batch, steps
 from tests.fakes import grpo_batch
+from tests.tables import cases
 from tests.tui.hand import Hand, a_look, open_app
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -96,15 +97,7 @@ async def test_the_key_asks_with_a_name(here: Path) -> None:
         assert prompt.value == "w grpo-policy-loss.svg"
 
 
-@pytest.mark.parametrize(
-    ("keys", "said"),
-    [
-        (("r",), "picture  Tab: text, report, Markdown"),
-        (("9",), "picture  Tab: text, report, Markdown"),
-        (("r", "C"), "picture  Tab: text, data, report, Markdown, LaTeX"),
-    ],
-    ids=["runs", "findings", "comparison"],
-)
+@cases(__file__, "each_screen_offers_what_it_has")
 @pytest.mark.usefixtures("here")
 async def test_each_screen_offers_what_it_has(keys: tuple[str, ...], said: str) -> None:
     async with open_app(grpo_batch(60), grpo_batch(60, run="b")) as hand:

@@ -207,6 +207,7 @@ class RemoteCosts:
     reads: int
     """Ranges of bytes."""
     bytes_read: int
+    """Bytes that these brought."""
     least: int
     """Listings and look-ups per minute while everything is quiet."""
     most: int

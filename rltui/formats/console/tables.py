@@ -4,14 +4,7 @@ from __future__ import annotations
 
 from rltui.core.later import regex
 from rltui.formats.console.console_dialect import ConsoleRows, Dialect, Rank, Row, RowForms
-from rltui.formats.console.console_line import (
-    amount,
-    is_rule,
-    plain,
-    simplified,
-    ungrouped,
-    whole,
-)
+from rltui.formats.console.console_line import amount, is_rule, plain, simplified, ungrouped, whole
 from rltui.formats.console.pair_line import (
     Rises,
     StepCounter,

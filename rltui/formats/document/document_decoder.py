@@ -30,6 +30,7 @@ from rltui.formats.jsonl.jsonl_row import (
     VALUE_KEY,
     PackedRows,
     find_step,
+    is_number,
     settings_of,
 )
 from rltui.formats.words import transformers_tag
@@ -216,8 +217,8 @@ class TrainerStateDecoder(WholeDocument):
 
 def _settings(state: Json) -> Iterator[tuple[str, object]]:
     for key in _SETTINGS:
-        value = state.get(key)
-        if isinstance(value, (int, float)) and not isinstance(value, bool) and value > 0:
+        value = state.get(key, 0)
+        if is_number(value) and value > 0:
             yield key, value
 
     trial = state.get("trial_params")

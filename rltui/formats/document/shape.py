@@ -315,8 +315,7 @@ def _triples(document: list[Any]) -> ParallelLists | None:
     """TensorBoard's download of one tag: wall time, step, value. Its name is that of the file."""
     if len(document) < _LEAST or not all(isinstance(r, list) and len(r) == 3 for r in document):
         return None
-    columns = [_numbers(list(c)) for c in zip(*document, strict=True)]
-    walls, steps, values = columns
+    walls, steps, values = (_numbers(list(column)) for column in zip(*document, strict=True))
     if walls is None or values is None or steps is None or not _counts(steps):
         return None
     if walls[1].any() or not ((walls[0] > 1e9) & (walls[0] < 1e11)).all():

@@ -236,10 +236,8 @@ class JsonLinesDecoder(LastLine):
             return
         wall = jsonl_row.pop_wall(row)
         data = row.get("data")
-        if isinstance(data, dict) and len(row) == 1:
-            packed = self._add(step, wall, data)
-        else:
-            packed = self._add(step, wall, row, gaps=True)
+        figures = data if isinstance(data, dict) and len(row) == 1 else row
+        packed = self._add(step, wall, figures, gaps=figures is row)
 
         count = self._count
         if not epoch_key or count is None or not count.stands_still(step):

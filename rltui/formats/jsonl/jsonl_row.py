@@ -24,14 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import orjson
 
-from rltui.formats.json_value import (
-    TIME_KEYS,
-    WORDS,
-    flat_settings,
-    float_of,
-    number_of,
-    wall_of,
-)
+from rltui.formats.json_value import TIME_KEYS, WORDS, flat_settings, float_of, number_of, wall_of
 from rltui.formats.row_sink import RowSink, layout_of, picker
 from rltui.formats.words import (
     BATCH,
@@ -158,7 +151,7 @@ def find_step(row: Row, keys: Sequence[str]) -> Step | None:
             found = _STEP.fullmatch(value)
             if found:
                 return Step(int(found[1]), key, int(found[2] or 0))
-        elif _is_number(value) and -STEPS <= value < STEPS:  # false for NaN and infinity
+        elif is_number(value) and -STEPS <= value < STEPS:  # false for NaN and infinity
             return Step(int(value), key)
 
     return None
@@ -204,7 +197,8 @@ def figures_of(row: Row) -> list[str]:
     return names if 2 * sum(bool(settings.search(n.encode())) for n in names) <= len(names) else []
 
 
-def _is_number(value: object) -> bool:
+def is_number(value: object) -> bool:
+    """Whether a value of JSON is a number: a boolean is none."""
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
@@ -264,7 +258,7 @@ def _told(name: str, value: object, *, ray: bool) -> float | None:
 def are_records(values: list[Any]) -> bool:
     """Whether a list holds figures by name, of agents or of heads."""
     return 0 < len(values) <= _MAX_RECORDS and all(
-        isinstance(one, dict) and one and all(v is None or _is_number(v) for v in one.values())
+        isinstance(one, dict) and one and all(v is None or is_number(v) for v in one.values())
         for one in values
     )
 
@@ -309,7 +303,7 @@ def _tidy_translator_of(row: Row) -> Callable[[Row], Translated] | None:
     """Make the translator of rows that have one figure each, and its name."""
     key = next((key for key in words().name_keys if isinstance(row.get(key), str)), None)
     others = row.keys() - {key, VALUE_KEY, *TIME_KEYS, *words().step_keys}
-    if key is None or any(_is_number(row[other]) for other in others):
+    if key is None or any(is_number(row[other]) for other in others):
         return None
 
     def read(row: Row) -> Translated:
@@ -338,7 +332,7 @@ def _timed_translator_of(row: Row) -> Callable[[Row], Translated] | None:
 
 
 def _beside(row: Row, values: Row) -> Translated:
-    numbers = {name: value for name, value in values.items() if _is_number(value)}
+    numbers = {name: value for name, value in values.items() if is_number(value)}
     return Translated(None, pop_wall(row), dict(flatten(numbers)), beside=True)
 
 

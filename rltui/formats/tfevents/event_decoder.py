@@ -8,6 +8,8 @@ from types import ModuleType
 import numpy as np
 
 from rltui.core.batch import MediaKind, MediaPlace, TextPoint
+from rltui.core.errors import UsageError
+from rltui.core.installation import need
 from rltui.core.level import Level
 from rltui.formats.base import MAX_TEXT, Decoded, Decoder, NoteBook, Options, clean_tag, clean_text
 from rltui.formats.row_sink import RowSink, layout_of
@@ -341,7 +343,10 @@ class TfEventsDecoder(Decoder):
         if event.restart:
             self._sink.restart(event.step)
         for value in event.values:
-            self._value(data, event, value)
+            try:
+                self._value(data, event, value)
+            except UsageError as lacking:
+                self._notes.add(self._offset + pos, str(lacking))
             kind = None  # for a number or a text
             if value.message is not None:
                 kind = _MEDIA[value.message[0]]
@@ -375,7 +380,8 @@ class TfEventsDecoder(Decoder):
 
 
 def _protobuf() -> ModuleType:
-    """The module that reads values with TensorBoard's own messages."""
+    """The module that reads values with TensorBoard's own messages; UsageError without them."""
+    need("a setting or rare kind of number", "tensorboard")
     # it takes 20 ms to import, and most files have no such value
     from rltui.formats.tfevents import protobuf_value
 

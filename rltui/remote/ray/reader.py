@@ -6,12 +6,11 @@ import re
 import threading
 from collections.abc import Sequence
 from functools import partial
-from importlib.util import find_spec
 
 from rltui.core.address import RemotePath
 from rltui.core.batch import RunKey
-from rltui.core.errors import SourceError, UsageError
-from rltui.core.installation import to_add
+from rltui.core.errors import SourceError
+from rltui.core.installation import need
 from rltui.remote.ray.helper import HelperProcess
 from rltui.remote.ray.nodes import Opening
 from rltui.remote.ssh.connection import HostPaths
@@ -35,8 +34,7 @@ class RayReader(StreamReader):
 
     def __init__(self, logdirs: Sequence[RemotePath], options: ReaderOptions) -> None:
         """Raises UsageError where Ray is not installed."""
-        if find_spec("ray") is None:
-            raise UsageError(f"{logdirs[0]}: needs ray: {to_add('ray[client]')}")
+        need(f"{logdirs[0]}:", "ray[client]")
         places = tuple("" if p.place == "/" else p.place for p in logdirs)
         self._opening_of_helper = Opening(logdirs[0].authority, places, options.ends)
         self._helper: HelperProcess | None = None

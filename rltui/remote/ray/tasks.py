@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from importlib.util import find_spec
 from typing import TypeVar
 
 from rltui.core.address import AUTO
-from rltui.core.errors import SourceError, UsageError
-from rltui.core.installation import to_add
+from rltui.core.errors import SourceError
+from rltui.core.installation import need
 from rltui.remote.ray.node_reader import ClusterError, CodeMissingError
 from rltui.version import __version__
 
@@ -21,8 +20,7 @@ class TaskCluster:
 
     def __init__(self) -> None:
         """Raises UsageError where Ray is not installed, SourceError where no cluster answers."""
-        if find_spec("ray") is None:
-            raise UsageError(f"--ray: needs ray: {to_add('ray[client]')}")
+        need("--ray:", "ray[client]")
         from rltui.remote.ray.cluster import Cluster  # only for logdirs on other hosts
 
         try:

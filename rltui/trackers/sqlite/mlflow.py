@@ -140,7 +140,7 @@ class _Values:
         walls: FloatArray = np.array(times, np.float64) / 1000
 
         order = np.argsort(codes, kind="stable")
-        ends = np.flatnonzero(np.diff(codes[order], append=-1)) + 1
+        ends = np.cumsum(np.bincount(codes))
         return [
             TagPoints(clean_tag(raw_of(keys[own[0]])), axis[own], walls[own], numbers[own])
             for own in np.split(order, ends[:-1])

@@ -21,7 +21,7 @@ import errno
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Hashable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import starmap
 from pathlib import Path
 from sqlite3 import Connection, Cursor, DatabaseError
@@ -35,7 +35,7 @@ from rltui.core.batch import blocks_in
 from rltui.core.block import IntArray
 from rltui.core.clock import Clock
 from rltui.core.level import Level
-from rltui.core.record import record
+from rltui.core.record import record, state
 from rltui.core.text import clean
 from rltui.files.tail import second_look
 from rltui.files.trouble import DELETED, Notes, Trouble, is_missing, reason_of
@@ -286,7 +286,7 @@ class StoreChanges:
         return self.trouble.failed(str(error.strerror) if known else reason_of(error), now=now)
 
 
-@dataclass(slots=True)
+@state
 class Progress:
     """How far a run has been read; copied for each connection, and counts when that ended well."""
 

@@ -3,8 +3,6 @@
 What is computed in another way for speed gives the same numbers, to the last bit.
 """
 
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 
@@ -15,15 +13,10 @@ from rltui.health.detectors.pairs import not_continued, parted, rank_correlation
 from rltui.health.detectors.signal import Rows, Signal
 from rltui.health.rules import load_rules
 from tests.builders import a_batch, steps
+from tests.tables import cases
 
 
-@pytest.mark.parametrize(
-    ("roles", "expected"),
-    [({"per": 2.0}, 1.5), ({"per": -2.0, "per_other": 4.0}, 0.75), ({"per": None}, None),
-     ({"per": None, "per_other": 4.0}, 0.75), ({"per": 0.0}, None), ({"times": 5.0}, 15.0),
-     ({"times": None}, None), ({"plus": -1.0}, 4.0), ({"plus": None}, 3.0),
-     ({"plus": 1.0, "rest": 12.0}, 0.25), ({"per": None, "highest": 1.0, "lowest": -3.0}, 3.0)],
-)  # fmt: skip
+@cases(__file__, "what_is_made_of_several_metrics")
 def test_what_is_made_of_several_metrics(
     roles: dict[str, float | None], expected: float | None
 ) -> None:
@@ -37,26 +30,11 @@ def test_what_is_made_of_several_metrics(
     assert variant.detector.run(rows, high=1.0).high is None
 
 
-@pytest.mark.parametrize(
-    ("text", "restarts", "found"),
-    [
-        ("0..1x40 0.4x30", (40,), range(44, 70)),
-        ("0..1x40 0.4x5 1x25", (40,), range(44, 49)),
-        ("0..1x40 0.4x12 1x25", (40,), range(44, 77)),
-        ("0..1x40 0.95x30", (40,), ()),
-        ("0..1x40 1.6x30", (40,), ()),
-        ("0..1x40 0.4x20 0.4x20", (40, 60), range(44, 60)),
-        ("0..1x40 0.4x4", (40,), ()),
-        ("0..1x40 0.4x30", (), ()),
-    ],
-    ids=["lost", "back", "learned again", "as before", "better", "then goes on", "soon", "none"],
-)
-def test_what_a_restart_does_not_continue(
-    text: str, restarts: tuple[int, ...], found: Sequence[int]
-) -> None:
+@cases(__file__, "what_a_restart_does_not_continue")
+def test_what_a_restart_does_not_continue(text: str, restarts: list[int], found: list[int]) -> None:
     x = parse_series(text)
-    signal = not_continued(Rows(x, np.arange(len(x)), restarts=restarts), times=4, share=0.1)
-    assert np.flatnonzero(signal.beyond).tolist() == list(found)
+    signal = not_continued(Rows(x, np.arange(len(x)), restarts=tuple(restarts)), times=4, share=0.1)
+    assert np.flatnonzero(signal.beyond).tolist() == list(range(*found))
 
 
 def score(kind: str, seed: int, rows: int = 90) -> FloatArray:

@@ -134,7 +134,7 @@ def helper_threads(cluster: SimulatedCluster, monkeypatch: pytest.MonkeyPatch) -
                 self._thread.join(_PATIENCE_S)
                 assert not self._thread.is_alive()
 
-    monkeypatch.setattr(reader, "find_spec", lambda _: True)
+    monkeypatch.setattr("rltui.core.installation.find_spec", lambda _: True)
     monkeypatch.setattr(reader, "HelperProcess", HelperThread)
     for module in (nodes, cluster_reader):
         monkeypatch.setattr(module, "NODES_S", 0.05)

@@ -12,7 +12,6 @@ from rltui.core.address import RemotePath, parse_logdir
 from rltui.core.batch import RunKey
 from rltui.core.errors import SourceError, UsageError
 from rltui.remote import ReaderOptions, open_reader
-from rltui.remote.ray import reader
 from rltui.remote.ray.cluster_reader import NodePaths, NodeRoot
 from rltui.remote.ray.node_reader import CodeMissingError, LogRoot, NodeReader, expanded, root_at
 from rltui.remote.ray.reader import RayPaths
@@ -50,7 +49,7 @@ def test_names_of_runs(root: LogRoot, label: str, run: str, name: str) -> None:
 
 
 def test_without_ray_one_line_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(reader, "find_spec", lambda _: None)
+    monkeypatch.setattr("rltui.core.installation.find_spec", lambda _: None)
     with pytest.raises(UsageError, match=r"needs ray: .* 'ray\[client\]'"):
         open_reader([parse_logdir("ray:///x")], ReaderOptions())
 

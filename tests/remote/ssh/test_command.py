@@ -18,17 +18,10 @@ from rltui.core.errors import UsageError
 from rltui.core.level import Level
 from rltui.remote.ssh.connection import HostPaths, stream_command
 from tests.remote.ssh.far_host import soon_again
+from tests.tables import cases
 
 
-@pytest.mark.parametrize(
-    ("authority", "options", "host"),
-    [
-        ("node7", [], "node7"),
-        ("me@node7", ["-l", "me"], "node7"),
-        ("me@node7:2222", ["-p", "2222", "-l", "me"], "node7"),
-        ("[fe80::1%eth0]:22", ["-p", "22"], "fe80::1%eth0"),
-    ],
-)
+@cases(__file__, "host_user_and_port_are_options")
 def test_host_user_and_port_are_options(authority: str, options: list[str], host: str) -> None:
     words = stream_command(authority, ["/a"], {})
     assert words[0] == "ssh"

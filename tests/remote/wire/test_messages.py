@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from rltui.remote.wire.codec import WireError
 from rltui.remote.wire.framing import Frame, Kind
 from rltui.remote.wire.messages import message_in
+from tests.tables import cases
 
 KINDS = [kind for kind in Kind if kind not in (Kind.BATCH, Kind.PART)]
 NAMES = [
@@ -32,25 +33,7 @@ def test_hostile_records_are_errors_or_messages(kind: Kind, record: dict[str, ob
         message_in(Frame(kind, json.dumps(record).encode()))
 
 
-@pytest.mark.parametrize(
-    ("kind", "record"),
-    [
-        (Kind.ANSWER, "[]"),
-        (Kind.ANSWER, '{"sort":"socket"}'),
-        (Kind.ANSWER, '{"sort":"file","size":-1}'),
-        (Kind.ANSWER, '{"sort":"file","names":[["a/b","file"]]}'),
-        (Kind.ANSWER, '{"sort":"file","names":[["..","directory"]]}'),
-        (Kind.ANSWER, '{"sort":"file","names":[["a"]]}'),
-        (Kind.QUESTION, '{"what":"write","path":"/a"}'),
-        (Kind.QUESTION, '{"what":"bytes","path":"/a","size":99999999}'),
-        (Kind.QUESTION, '{"what":"bytes","path":"/a","begin":-1}'),
-        (Kind.QUESTION, '{"what":"bytes","path":"/a\\u0000"}'),
-        (Kind.QUESTION, '{"what":"status"}'),
-        (Kind.HELLO, '{"rltui":"1","logdirs":[],"now":NaN}'),
-        (Kind.REQUEST, '{"watch":[0.0,1,1,true,1]}'),
-        (Kind.AGAIN, '{"run":[0,"a"],"files":[["/a",1,1.0,0]]}'),
-    ],
-)
-def test_what_cannot_be_is_refused(kind: Kind, record: str) -> None:
+@cases(__file__, "what_cannot_be_is_refused")
+def test_what_cannot_be_is_refused(kind: str, record: str) -> None:
     with pytest.raises(WireError):
-        message_in(Frame(kind, record.encode()))
+        message_in(Frame(Kind[kind], record.encode()))

@@ -21,6 +21,7 @@ from rltui.sources.discovery.walk import Walk
 from tests.builders import discover
 from tests.places import FIXTURES
 from tests.sources.discovery.test_logdir import JSONL, events
+from tests.tables import cases
 
 
 def made(root: Path, *names: str) -> Path:
@@ -43,47 +44,14 @@ def grouped(root: Path) -> dict[str, list[str]]:
 
 
 EVENT = "events.out.tfevents.1780000000.h"
-CASES = {
-    "one file beside event files": ([".", "exp.jsonl"], {".": ["exp.jsonl", EVENT]}),
-    "several files beside event files": (
-        [".", "a.jsonl", "b.jsonl"],
-        {".": [EVENT], "a": ["a.jsonl"], "b": ["b.jsonl"]},
-    ),
-    "by name, as verl does": (
-        ["tb/proj/exp", "tb/proj/old", "proj/exp.jsonl"],
-        {
-            "tb/proj/exp": ["proj/exp.jsonl", f"tb/proj/exp/{EVENT}"],
-            "tb/proj/old": [f"tb/proj/old/{EVENT}"],
-        },
-    ),
-    "a directory of event files within that of the run": (
-        ["exp/tb", "exp/metrics.jsonl", "other/tb"],
-        {"exp": ["exp/metrics.jsonl", f"exp/tb/{EVENT}"], "other": [f"other/tb/{EVENT}"]},
-    ),
-    "event files in the only directory of the logdir": (["tb"], {".": [f"tb/{EVENT}"]}),
-    "a name that two have": (
-        ["a/exp", "b/exp", "exp.jsonl"],
-        {"a/exp": [f"a/exp/{EVENT}"], "b/exp": [f"b/exp/{EVENT}"], "exp": ["exp.jsonl"]},
-    ),
-    "above the only run": (["runs/x", "mine.jsonl"], {"runs/x": ["mine.jsonl", f"runs/x/{EVENT}"]}),
-    "above two runs": (
-        ["runs/x", "runs/y", "mine.jsonl"],
-        {"mine": ["mine.jsonl"], "runs/x": [f"runs/x/{EVENT}"], "runs/y": [f"runs/y/{EVENT}"]},
-    ),
-    "each over its own": (
-        ["a/runs/x", "a/mine.jsonl", "b/runs/x", "b/mine.jsonl"],
-        {
-            "a/runs/x": ["a/mine.jsonl", f"a/runs/x/{EVENT}"],
-            "b/runs/x": ["b/mine.jsonl", f"b/runs/x/{EVENT}"],
-        },
-    ),
-}
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_what_is_one_training(tmp_path: Path, case: str) -> None:
-    files, expected = CASES[case]
-    assert grouped(made(tmp_path, *files)) == {k: sorted(v) for k, v in expected.items()}
+@cases(__file__, "what_is_one_training")
+def test_what_is_one_training(
+    tmp_path: Path, files: list[str], expected: dict[str, list[str]]
+) -> None:
+    named = {run: [name.replace("EVENT", EVENT) for name in of] for run, of in expected.items()}
+    assert grouped(made(tmp_path, *files)) == {run: sorted(of) for run, of in named.items()}
 
 
 def test_the_files_that_only_lie_beside_say_so(tmp_path: Path) -> None:
@@ -255,28 +223,11 @@ def test_a_console_log_of_any_name_is_found(console: Path, suffix: str, tmp_path
     assert found_in(tmp_path) == found_in(path) == [path.name]
 
 
-@pytest.mark.parametrize(
-    ("name", "text"),
-    [
-        ("README.md", LOG),
-        ("readme", LOG),
-        ("requirements.txt", LOG),
-        (".history", LOG),
-        ("diary.md", "# Monday\n" + LOG),
-        ("diary.txt", "It went like this:\n```\n" + LOG + "```\n"),
-        ("links.md", "See [the paper](https://example.org).\n" + LOG),
-        ("run_me", "#!/usr/bin/env python\n" + LOG),
-        ("sketch.txt", "import torch\n" + LOG),
-        ("pickle", "\0" + LOG),
-        ("notes.txt", "best: step 5 loss=0.1 reward=3\n"),
-        ("notes2.txt", "step 5 loss=0.1\n" * 9),
-        ("prompts.txt", "why is the sky blue, and what is 3 + 4?\n" * 50),
-        ("program.py", LOG),
-        ("settings.yaml", LOG),
-    ],
-)
-def test_what_is_no_log_makes_no_run_and_no_word(name: str, text: str, tmp_path: Path) -> None:
-    (tmp_path / name).write_text(text)
+@cases(__file__, "what_is_no_log_makes_no_run_and_no_word")
+def test_what_is_no_log_makes_no_run_and_no_word(
+    name: str, text: str, times: int, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_text(text.replace("LOG\n", LOG) * times)
     found = discover([tmp_path])
     assert (found.runs, found.refused, found.notes) == ((), (), ())
 

@@ -13,6 +13,7 @@ from rltui.sources import Reader
 from rltui.sources.discovery.logdir import RunFinder
 from tests.builders import discover
 from tests.formats import encode
+from tests.tables import cases
 from tests.trackers.store import MlflowDatabase, TrackioDatabase
 
 JSONL = '{"step": 1, "loss": 0.5}\n'
@@ -45,64 +46,17 @@ def tags(path: Path) -> dict[str, set[str]]:
     return found
 
 
-#: Logs by path (event files by directory: their tags, or HPARAMS; other files: their content), and
-#: the files of each run.
-HPARAMS = ("hparams",)
-TREES: dict[str, tuple[dict[str, tuple[str, ...] | str], dict[str, int]]] = {
-    "by directory": (
-        {".": ("a",), "x": ("a",), "x/": ("a",), "y/z": ("a",), "notes.txt": "nothing"},
-        {".": 1, "x": 2, "y/z": 1},
-    ),
-    "files are runs": (
-        {
-            "p/exp.v1.jsonl": JSONL,
-            "p/exp.v2.ndjson": JSONL,
-            "p/samples.jsonl": '{"prompt": "x", "answer": "y"}\n',
-            "p": ("a",),
-            "p/exp.v1": ("a",),
-        },
-        {"p": 1, "p/exp.v1": 2, "p/exp.v2": 1},
-    ),
-    "a directory of the name of a file": ({"exp.jsonl": JSONL, "exp/x": ""}, {"exp.jsonl": 1}),
-    "a run of the name of a file": ({"exp.jsonl": JSONL, "exp": ("a",)}, {"exp": 2}),
-    "a harmless name": ({"bad\x1b[31m\nx": ("a",)}, {"bad\\x1b[31m\\x0ax": 1}),
-    "add_scalars of torch": (
-        {"run": ("train/loss",), "run/eval_losses_a": ("eval/losses",)},
-        {"run": 2},
-    ),
-    "add_scalars of tensorboardX": (
-        {"run": ("train/loss",), "run/eval/losses/policy": ("eval/losses",)},
-        {"run": 2},
-    ),
-    "other directories below a run": (
-        {"run": ("loss",), "run/eval": ("loss",), "run/losses_a": ("losses", "more")},
-        {"run": 1, "run/eval": 1, "run/losses_a": 1},
-    ),
-    "add_hparams": ({"run": ("a",), "run/1795163947.164851": HPARAMS}, {"run": 2}),
-    "runs named by a time": (
-        {"run": ("a",), "run/1795163947": ("a",), "1795163000": HPARAMS},
-        {"run": 1, "run/1795163947": 1, "1795163000": 1},
-    ),
-    **{
-        f"{name} is not searched": (
-            {f"{name}/deep": ("a",), f"run/{name}": ("a",), "run": ("a",)},
-            {"run": 1},
-        )
-        for name in ("checkpoint-500", "global_step_20", ".git", "__pycache__", "site-packages")
-    },
-}
-
-
-@pytest.mark.parametrize("tree", TREES)
-def test_runs_and_the_number_of_their_files(tmp_path: Path, tree: str) -> None:
-    logs, runs = TREES[tree]
+@cases(__file__, "runs_and_the_number_of_their_files")
+def test_runs_and_the_number_of_their_files(
+    tmp_path: Path, logs: dict[str, list[str] | str], runs: dict[str, int]
+) -> None:
     for name, content in logs.items():
         path = tmp_path / name
-        if isinstance(content, str):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_text(content)
-        elif content is HPARAMS:
+        if content == "HPARAMS":
             hparams(path)
+        elif isinstance(content, str):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(content.replace("JSONL", JSONL))
         else:
             events(path, *content, stamp=1780000000 + name.endswith("/"))
     assert names(tmp_path) == runs

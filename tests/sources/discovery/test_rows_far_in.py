@@ -23,6 +23,7 @@ from rltui.sources.discovery.log_head import HeadReader
 from rltui.sources.discovery.logdir import RunFinder
 from tests.clock import ManualClock
 from tests.sources.discovery.test_logdir import events
+from tests.tables import cases
 
 CHATTER = b"the model says something that is long enough about sample A -> true\n"
 ROW = "step:{} - actor/entropy_loss:0.5 - critic/score/mean:0.25 - response_length/mean:700.0\n"
@@ -160,16 +161,7 @@ def test_the_errors_of_a_job_are_of_its_output(tmp_path: Path) -> None:
     assert runs(tmp_path) == {"slurm-7": 2, "slurm-8": 1, "slurm-9": 1}
 
 
-@pytest.mark.parametrize(
-    ("output", "errors", "run"),
-    [
-        ("train.out", "train.err", "."),
-        ("train.stdout", "train.stderr", "."),
-        ("stdout.log", "stderr.log", "."),
-        ("ppo.o4711", "ppo.e4711", "ppo"),
-        ("grid.out", "grid.err", "grid"),
-    ],
-)
+@cases(__file__, "errors_belong_to_the_output_of_their_job")
 def test_errors_belong_to_the_output_of_their_job(
     tmp_path: Path, output: str, errors: str, run: str
 ) -> None:

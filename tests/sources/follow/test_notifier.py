@@ -17,6 +17,7 @@ from rltui.sources.follow import notifier as module
 from rltui.sources.follow.notifier import Notifier
 from rltui.sources.follow.schedule import Schedule
 from rltui.sources.options import Intervals
+from tests.tables import cases
 
 
 def ignore(path: str, structural: bool, directory: bool) -> None:
@@ -172,16 +173,7 @@ def test_a_file_that_the_system_reports_is_polled_rarely() -> None:
     assert schedule.next_due(106.0) == pytest.approx(0.25)
 
 
-@pytest.mark.parametrize(
-    ("quiet_s", "newest", "grew", "pause"),
-    [
-        (1.0, True, True, 0.25),
-        (3600.0, True, False, 5.0),
-        (90_000.0, True, False, 30.0),
-        (1.0, False, False, 30.0),
-    ],
-    ids=["it grows", "it is quiet", "of yesterday", "not the newest of its run"],
-)
+@cases(__file__, "a_new_file_is_due_at_once_and_then_as_often_as_it_may_grow")
 def test_a_new_file_is_due_at_once_and_then_as_often_as_it_may_grow(
     quiet_s: float, newest: bool, grew: bool, pause: float
 ) -> None:

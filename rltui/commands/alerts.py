@@ -1,0 +1,177 @@
+"""``rltui alerts``: where messages go, whether they arrive, and a service that sends them."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import shutil
+import sys
+from pathlib import Path
+
+from rltui.commands.standard_output import emit, tell
+from rltui.commands.terminal import has_terminal
+from rltui.commands.verbs import Exit
+from rltui.config import HooksConfig, load_config
+from rltui.config.edit import write_value
+from rltui.core.address import is_remote, parse_logdir
+from rltui.core.clock import SystemClock
+from rltui.core.errors import UsageError
+from rltui.core.installation import state_directory
+from rltui.core.text import Json, clean, counted
+from rltui.output.doctor_report import target_words
+from rltui.output.json_document import test_message
+from rltui.session.child_process import ChildProcess
+from rltui.session.hook import Delivery, last_result, masked_target
+
+#: Variables that say where the configuration is; others would be written into it.
+_PLACES = ("HOME", "XDG_CONFIG_HOME", "RLTUI_CONFIG")
+_TELEGRAM = "https://api.telegram.org/"
+#: There where systemd runs; where it notes whose services go on after logout.
+_SYSTEMD = Path("/run/systemd/system")
+_LINGER = Path("/var/lib/systemd/linger")
+#: Seconds that setting up a service may take.
+_SERVICE_S = 60.0
+_UNIT = "$HOME/.config/systemd/user/rltui-alerts.service"
+#: What is shown, and then run by a shell: with systemd, and where there is none.
+_INSTALL = f"""\
+set -e
+mkdir -p "$HOME/.config/systemd/user"
+cat > "{_UNIT}" << 'END'
+[Unit]
+Description=rltui: messages about runs
+StartLimitIntervalSec=0
+
+[Service]
+ExecStart=%s
+Restart=on-failure
+RestartSec=30
+SuccessExitStatus=143
+RestartPreventExitStatus=2
+Nice=10
+
+[Install]
+WantedBy=default.target
+END
+systemctl --user daemon-reload
+systemctl --user enable rltui-alerts.service
+systemctl --user restart rltui-alerts.service
+loginctl enable-linger  # so that it goes on when you log out
+"""
+_REMOVE = f"""\
+systemctl --user disable --now rltui-alerts.service
+rm -f "{_UNIT}"
+systemctl --user daemon-reload
+"""
+_OF_CRON = "# rltui alerts"
+_CRON_REMOVE = f"""\
+crontab -l | grep -v '{_OF_CRON}$' | crontab -
+"""
+_CRON_INSTALL = f"""\
+(crontab -l | grep -v '{_OF_CRON}$'; cat) << 'END' | crontab -
+@reboot %s {_OF_CRON}
+END
+# It begins with the next start of the machine; until then: nohup rltui check --follow LOGDIR &
+"""
+
+
+def alerts(options: argparse.Namespace) -> int:
+    """Add, list, test or remove targets of messages; install or remove a service."""
+    if options.action == "add" or (options.action == "remove" and options.target):
+        return edit(options)
+    if options.action == "remove":
+        return run(_REMOVE if _SYSTEMD.is_dir() else _CRON_REMOVE, yes=options.yes)
+    hooks = load_config(options.config, os.environ, {}).hooks
+    if not hooks.all_targets:
+        raise UsageError("no target: rltui alerts add https://ntfy.sh/TOPIC")
+    if options.action == "test":
+        return test(hooks)
+    if options.action == "install":
+        return install(options)
+    for number, fact in enumerate(targets_of(hooks), 1):
+        emit(f"{number}  {clean(target_words(fact))}\n")
+    return Exit.OK
+
+
+def targets_of(hooks: HooksConfig) -> list[Json]:
+    """Each target without its secrets, when it was last sent a message, and what went wrong."""
+    state = state_directory(os.environ)
+    never = {"at": None, "error": None}
+    return [
+        {"target": masked_target(target), **(last_result(state, target) or never)}
+        for target in hooks.all_targets
+    ]
+
+
+def edit(options: argparse.Namespace) -> int:
+    """Add a target to the configuration file, or remove one."""
+    places = {name: os.environ[name] for name in _PLACES if name in os.environ}
+    config = load_config(options.config, places, {})
+    targets = list(config.hooks.targets)
+    given = tuple(options.target)
+    if options.action == "remove":
+        numbered = {(str(n),): target for n, target in enumerate(targets, 1)}
+        given = numbered.get(given, given)
+        if given not in targets:
+            raise UsageError("no such target in hooks.targets: see rltui alerts list")
+        targets.remove(given)
+    elif not given:
+        raise UsageError("add needs a URL, a mailto: address or a command")
+    elif given[0].startswith(_TELEGRAM) and "/sendMessage?chat_id=" not in given[0]:
+        raise UsageError(f"Telegram needs {_TELEGRAM}botTOKEN/sendMessage?chat_id=ID")
+    elif given not in targets:
+        targets.append(given)
+
+    value = [target[0] if len(target) == 1 else list(target) for target in targets]
+    written, _ = write_value(config, ("hooks", "targets"), value)
+    done = "removed" if options.action == "remove" else "added, to be tried by: rltui alerts test"
+    emit(clean(f"{masked_target(given)}: {done}") + "\n")
+    emit(clean(f"{counted(len(value), 'target')} in {written.path}") + "\n")
+    return Exit.OK
+
+
+def test(hooks: HooksConfig) -> int:
+    """Send a message to each target now, and say what came back."""
+    failed: list[str] = []
+    for target in hooks.all_targets:
+        state = state_directory(os.environ)
+        delivery = Delivery(target, hooks, SystemClock(), failed.append, state)
+        error = delivery.attempt(test_message())
+        emit(clean(f"{masked_target(target)}: {error or 'delivered'}") + "\n")
+    return Exit.BAD if failed else Exit.OK
+
+
+def install(options: argparse.Namespace) -> int:
+    """Set up a service that follows the logdirs from every start of the machine on."""
+    if not options.target:
+        raise UsageError("install needs a LOGDIR")
+    given = [parse_logdir(text) for text in options.target]
+    paths = [str(path if is_remote(path) else path.absolute()) for path in given]
+    config = ["--config", str(options.config.absolute())] if options.config else []
+    command = shlex.join([sys.executable, "-m", "rltui", "check", "--follow", *config, *paths])
+    if not command.isprintable() or '"' in command:
+        raise UsageError("a service cannot have a path with quotes or control characters")
+    if _SYSTEMD.is_dir():
+        return run(_INSTALL % command.replace("%", "%%").replace("$", "$$"), yes=options.yes)
+    return run(_CRON_INSTALL % command.replace("%", r"\%"), yes=options.yes)
+
+
+def run(script: str, *, yes: bool) -> int:
+    """Show a script, and run it if the user agrees."""
+    emit(script)
+    if not (yes or (has_terminal() and input("Run this? [y/N] ").lower() in ("y", "yes"))):
+        tell("rltui: nothing was done; --yes does it\n")
+        return Exit.OK
+    ended = ChildProcess().run(["sh", "-c", script], _SERVICE_S)
+    tell("rltui: done\n" if ended.code == 0 else f"rltui: {clean(ended.said)}\n")
+    return Exit.OK if ended.code == 0 else Exit.INTERNAL
+
+
+def survival() -> str:
+    """Whether messages are sent after logout, and what for."""
+    if Path(os.path.expandvars(_UNIT)).is_file():
+        is_lasting = (_LINGER / os.environ.get("USER", "")).is_file()
+        return "yes, by systemd" if is_lasting else "no: loginctl enable-linger"
+    listing = ["sh", "-c", f"crontab -l | grep '{_OF_CRON}$'"]
+    is_listed = shutil.which("crontab") and ChildProcess().run(listing, _SERVICE_S).code == 0
+    return "yes, by cron" if is_listed else "no: rltui alerts install LOGDIR"
