@@ -15,17 +15,20 @@ import textwrap
 from pathlib import Path
 
 from generate_schemas import schema_files  # beside this file
+from make_pictures import FRAMEWORKS
 
 from rltui.catalogue import Catalogue, load_catalogue
-from rltui.catalogue.model import Category, Range
+from rltui.catalogue.model import Range
 from rltui.core.errors import DocumentError
 from rltui.core.level import Level
+from rltui.facts.metrics import tab_of, tabs_of
 from rltui.formats import ALL_FORMATS, FORMATS
 from rltui.health.canary import failures
 from rltui.health.detectors.registry import DETECTORS, Detector
 from rltui.health.rule import Rule
 from rltui.health.rules import load_rules
 from rltui.health.symptoms import Harm, symptoms
+from rltui.session import Session
 from rltui.trackers import TRACKERS
 from rltui.tui.keys import EVERYWHERE, KEYS, Key
 
@@ -372,35 +375,35 @@ def keys_page() -> str:
 
 
 #: Metrics of a tab that are listed.
-_SOME = 4
+_SOME = 6
 
 
-def tabs_table(catalogue: Catalogue, framework: str) -> str:
-    """What the tabs show of a framework: some names that it logs, by category."""
-    found: dict[Category, dict[str, str]] = {}
-    order = list(catalogue.metrics)
-    known = (e for e in catalogue.entries(framework) if e.metric.key in catalogue.metrics)
-    for entry in sorted(known, key=lambda e: order.index(e.metric.key)):
-        metric = entry.metric
-        if entry.pattern.exact and metric.category not in (Category.OTHER, Category.PROGRESS):
-            found.setdefault(metric.category, {}).setdefault(metric.title, entry.pattern.text)
-    lines = ["| tab | shows, among others |", "| --- | --- |"]
-    for category in Category:
-        named = list(found.get(category, {}).items())
+def tabs_table(framework: str) -> str:
+    """What the tabs show of the run in the picture of a framework: titles and tags."""
+    session = Session([ROOT / "tests" / "fixtures" / FRAMEWORKS[framework]])
+    session.scan()
+    session.read_all()
+    (run,) = session.runs()
+    found: dict[str, list[str]] = {}
+    for tag, info in run.infos.items():
+        found.setdefault(tab_of(info), []).append(f"{info.title} `{tag}`")
+    lines = ["| tab | shows |", "| --- | --- |"]
+    for tab in tabs_of(run):
+        named = found.get(tab.id, [])
         if named:
-            cells = ", ".join(f"{title} `{tag}`" for title, tag in named[:_SOME])
-            lines.append(f"| {category.heading} | {cells} |")
+            more = f" and {len(named) - _SOME} more" if len(named) > _SOME else ""
+            lines.append(f"| {tab.title} | {', '.join(named[:_SOME])}{more} |")
     return "\n".join(lines) + "\n"
 
 
 def failures_list(catalogue: Catalogue, rules: tuple[Rule, ...], framework: str) -> str:
-    """The failures that a framework's names can show, the worst first, as a paragraph."""
+    """The failures that a framework's names can show, the worst first."""
     resolver = catalogue.resolver(framework)
     infos = {name: resolver.resolve(name) for name in resolver.names}
     known = catalogue.recognise(infos, framework=framework)
     every = failures(rules, infos, known)
     titles = dict.fromkeys(failure.symptom.title for failure in every if failure.watched)
-    return textwrap.fill("; ".join(titles) + ".", 116, break_on_hyphens=False) + "\n"
+    return "".join(f"- {title}\n" for title in titles)
 
 
 def framework_pages(catalogue: Catalogue, rules: tuple[Rule, ...]) -> dict[Path, str]:
@@ -409,7 +412,7 @@ def framework_pages(catalogue: Catalogue, rules: tuple[Rule, ...]) -> dict[Path,
     for path in sorted((ROOT / "docs" / "frameworks").glob("*.md")):
         text = path.read_text(encoding="utf-8")
         for framework in re.findall(r"<!-- generated: tabs (\S+) -->", text):
-            text = _with_block(text, f"tabs {framework}", tabs_table(catalogue, framework))
+            text = _with_block(text, f"tabs {framework}", tabs_table(path.stem))
             listed = failures_list(catalogue, rules, framework)
             text = _with_block(text, f"failures {framework}", listed)
         found[path] = text

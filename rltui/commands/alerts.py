@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import pwd
 import shlex
 import shutil
 import sys
@@ -22,7 +23,7 @@ from rltui.core.text import Json, clean, counted
 from rltui.output.doctor_report import target_words
 from rltui.output.json_document import test_message
 from rltui.session.child_process import ChildProcess
-from rltui.session.hook import Delivery, last_result, masked_target
+from rltui.session.hook import Delivery, has_service, last_result, masked_target, program_of
 
 #: Variables that say where the configuration is; others would be written into it.
 _PLACES = ("HOME", "XDG_CONFIG_HOME", "RLTUI_CONFIG")
@@ -64,14 +65,19 @@ rm -f "{_UNIT}"
 systemctl --user daemon-reload
 """
 _OF_CRON = "# rltui alerts"
+#: A list that cannot be read is left alone; having none is an error of crontab, too.
 _CRON_REMOVE = f"""\
-crontab -l | grep -v '{_OF_CRON}$' | crontab -
+if old=$(LC_ALL=C crontab -l 2>&1); then :; else
+  case $old in *"no crontab"*) old= ;; *) echo "$old" >&2; exit 1 ;; esac
+fi
+new=$(printf '%%s\\n' "$old" | grep -v '{_OF_CRON}$' || true)
+printf '%%s\\n' "$new" | crontab -
 """
 _CRON_INSTALL = f"""\
-(crontab -l | grep -v '{_OF_CRON}$'; cat) << 'END' | crontab -
+{_CRON_REMOVE.rpartition("printf")[0]}(printf '%%s\\n' "$new"; cat) << 'END' | crontab -
 @reboot %s {_OF_CRON}
 END
-# It begins with the next start of the machine; until then: nohup rltui check --follow LOGDIR &
+# It begins with the next start of the machine; until then run its command yourself.
 """
 
 
@@ -80,7 +86,7 @@ def alerts(options: argparse.Namespace) -> int:
     if options.action == "add" or (options.action == "remove" and options.target):
         return edit(options)
     if options.action == "remove":
-        return run(_REMOVE if _SYSTEMD.is_dir() else _CRON_REMOVE, yes=options.yes)
+        return run(_REMOVE if _SYSTEMD.is_dir() else _CRON_REMOVE % (), yes=options.yes)
     hooks = load_config(options.config, os.environ, {}).hooks
     if not hooks.all_targets:
         raise UsageError("no target: rltui alerts add https://ntfy.sh/TOPIC")
@@ -119,12 +125,17 @@ def edit(options: argparse.Namespace) -> int:
         raise UsageError("add needs a URL, a mailto: address or a command")
     elif given[0].startswith(_TELEGRAM) and "/sendMessage?chat_id=" not in given[0]:
         raise UsageError(f"Telegram needs {_TELEGRAM}botTOKEN/sendMessage?chat_id=ID")
+    elif not (has_service(given) or shutil.which(program_of(given))):
+        raise UsageError(f"no such program: {program_of(given)}; a URL begins with https://")
     elif given not in targets:
         targets.append(given)
 
     value = [target[0] if len(target) == 1 else list(target) for target in targets]
+    is_new = config.path is None
     written, _ = write_value(config, ("hooks", "targets"), value)
-    done = "removed" if options.action == "remove" else "added, to be tried by: rltui alerts test"
+    if is_new and written.path is not None:
+        written.path.chmod(0o600)  # an address may be a secret
+    done = "removed" if options.action == "remove" else "added; test it with: rltui alerts test"
     emit(clean(f"{masked_target(given)}: {done}") + "\n")
     emit(clean(f"{counted(len(value), 'target')} in {written.path}") + "\n")
     return Exit.OK
@@ -147,9 +158,13 @@ def install(options: argparse.Namespace) -> int:
         raise UsageError("install needs a LOGDIR")
     given = [parse_logdir(text) for text in options.target]
     paths = [str(path if is_remote(path) else path.absolute()) for path in given]
-    config = ["--config", str(options.config.absolute())] if options.config else []
-    command = shlex.join([sys.executable, "-m", "rltui", "check", "--follow", *config, *paths])
-    if not command.isprintable() or '"' in command:
+    places = {name: os.environ[name] for name in _PLACES if name in os.environ}
+    config = load_config(options.config, places, {})
+    if config.path is None or not config.hooks.all_targets:
+        raise UsageError("a service reads the configuration file, which has no target: add one")
+    file = ["--config", str(config.path.absolute())]
+    command = shlex.join([sys.executable, "-m", "rltui", "check", "--follow", *file, *paths])
+    if not command.isprintable() or '"' in command or "\\" in command:
         raise UsageError("a service cannot have a path with quotes or control characters")
     if _SYSTEMD.is_dir():
         return run(_INSTALL % command.replace("%", "%%").replace("$", "$$"), yes=options.yes)
@@ -159,18 +174,31 @@ def install(options: argparse.Namespace) -> int:
 def run(script: str, *, yes: bool) -> int:
     """Show a script, and run it if the user agrees."""
     emit(script)
-    if not (yes or (has_terminal() and input("Run this? [y/N] ").lower() in ("y", "yes"))):
-        tell("rltui: nothing was done; --yes does it\n")
+    if not yes and not has_terminal():
+        raise UsageError("nothing was done; --yes does it")
+    if not yes and not agrees():
+        tell("rltui: nothing was done\n")
         return Exit.OK
     ended = ChildProcess().run(["sh", "-c", script], _SERVICE_S)
     tell("rltui: done\n" if ended.code == 0 else f"rltui: {clean(ended.said)}\n")
     return Exit.OK if ended.code == 0 else Exit.INTERNAL
 
 
+def agrees() -> bool:
+    """Ask on the terminal; the end of the input is a no."""
+    try:
+        return input("Run this? [y/N] ").lower() in ("y", "yes")
+    except EOFError:
+        return False
+
+
 def survival() -> str:
     """Whether messages are sent after logout, and what for."""
     if Path(os.path.expandvars(_UNIT)).is_file():
-        is_lasting = (_LINGER / os.environ.get("USER", "")).is_file()
+        asked = ["systemctl", "--user", "is-active", "rltui-alerts.service"]
+        if ChildProcess().run(asked, _SERVICE_S).code != 0:
+            return "no: systemctl --user status rltui-alerts says why it does not run"
+        is_lasting = (_LINGER / pwd.getpwuid(os.getuid()).pw_name).is_file()
         return "yes, by systemd" if is_lasting else "no: loginctl enable-linger"
     listing = ["sh", "-c", f"crontab -l | grep '{_OF_CRON}$'"]
     is_listed = shutil.which("crontab") and ChildProcess().run(listing, _SERVICE_S).code == 0

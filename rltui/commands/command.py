@@ -49,7 +49,7 @@ def open_session(options: argparse.Namespace, config: Config | None = None, **ho
     config = config or open_config(options)
     session = Session(options.logdirs, config, choice=choice, pipe=getattr(options, "pipe", 0))
     session.scan()
-    if config.hooks.goals:
+    if config.hooks.goals and choice.waits:  # told by those who follow
         from rltui.facts.goals import open_goals  # few users have one
 
         session.goals = open_goals(config)

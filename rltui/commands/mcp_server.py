@@ -11,6 +11,7 @@ import inspect
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -160,18 +161,23 @@ class Protocol:
             where = "".join(f"{part}: " for part in wrong.path)
             takes = ", ".join(schema["properties"])
             raise UsageError(f"{where}{clean(wrong.message[:200])}; {name} takes {takes}")
-        found: Answer = await getattr(self._tools, name)(**arguments)
+        # JSON has one kind of numbers: 2.0 is an integer
+        whole = {k: int(v) for k, v in arguments.items() if isinstance(v, float)}
+        found: Answer = await getattr(self._tools, name)(**arguments | whole)
         return found
 
     async def resources(self, _: Any, __: Any) -> types.ListResourcesResult:
         """Two documents of each run."""
+        names: list[str] = []
+        with suppress(UsageError):  # no run yet
+            names += await self._resources.names()
         found = [
             types.Resource(
                 uri=f"rltui://{kind}/{quote(name, safe='')}",
                 name=f"{kind} {name}",
                 mime_type=form,
             )
-            for name in await self._resources.names()
+            for name in names
             for kind, form in self._resources.types.items()
         ]
         return types.ListResourcesResult(resources=found)

@@ -142,8 +142,13 @@ def _what(story: Story) -> Iterator[Clause]:
         tag = shown[0].tag or ""
         name = infos[tag].title if tag in infos else tag
         said = _ASIDES.sub("", sentences.summary(shown[0]).removeprefix(f"{tag}: "))
-        said = said.replace(tag, name).removesuffix(f" since step {numbers.step(story.onset)}")
-        said = " ".join(infos[word].title if word in infos else word for word in said.split(" "))
+        said = said.removesuffix(f" since step {numbers.step(story.onset)}")
+        # a title may hold the tag: total loss of loss
+        parts = said.split(tag) if tag else [said]
+        said = name.join(
+            " ".join(infos[word].title if word in infos else word for word in part.split(" "))
+            for part in parts
+        )
         said = said.removeprefix(f"{name} ") if name in cause else said
         if cell_width(said) > _EVIDENCE_CELLS:
             said = sentences.short(shown[0])

@@ -97,6 +97,8 @@ class Watcher:
         """Version and progress of each run at the last call."""
         self._alive: set[RunKey] = set()
         """Runs that were at work during the watch."""
+        self._asked: set[RunKey] = set()
+        """Runs whose goals were looked at."""
         self._reached: set[tuple[RunKey, str]] = set()
         """Goals that runs have reached."""
 
@@ -142,7 +144,8 @@ class Watcher:
         are new if it began after the watch."""
         known = run.progress
         began_at = known and (known.written_at or 0.0) - (known.elapsed_s or 0.0)
-        is_new = run.key in self._seen or is_piped(run) or (began_at or 0.0) >= self._begun_at
+        is_new = run.key in self._asked or is_piped(run) or (began_at or 0.0) >= self._begun_at
+        self._asked.add(run.key)
         for text, meets in self._session.goals.items():
             words = "" if (run.key, text) in self._reached else meets(run)
             if words:
@@ -230,7 +233,7 @@ def _changes(seen: _Seen, now: _Seen) -> Iterator[tuple[EventKind, Finding]]:
         if _fires(finding) and not fired:
             yield _STATES.get(finding.rule, EventKind.FIRED), finding
         elif _fires(finding) and older is not None and older.level is not finding.level:
-            if finding.rule != FINISHED:  # what is found at the end is told by itself
+            if finding.rule not in _STATES:  # each state is told once
                 yield EventKind.CHANGED, finding
         elif fired and not _fires(finding):
             yield EventKind.RESOLVED, finding

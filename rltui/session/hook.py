@@ -39,7 +39,6 @@ _ERROR_CHARS = 200
 _PAUSES_S = (5.0, 30.0, 120.0, 600.0)
 #: Answers of a server that may be another one later, besides those from 500 on.
 _PASSING = (408, 425, 429)
-_HOST_END = regex(r"[/?#]")
 #: Where programs are that PATH of a user often leaves out.
 _SYSTEM_PATH = "/usr/sbin:/usr/lib"
 
@@ -67,6 +66,8 @@ class Outbox:
         self._sent: deque[float] = deque(maxlen=per_minute)
         self.waiting: dict[Hashable, Message] = {}
         """Identity of a finding -> the newest message about it, the oldest finding first."""
+        self.dropped = 0
+        """Messages that gave way to newer ones."""
 
     def put(self, message: Message) -> None:
         """Let a message wait, in place of an older one about the same finding."""
@@ -74,6 +75,7 @@ class Outbox:
         self.waiting[message.about] = message
         while len(self.waiting) > _MOST_WAITING:
             del self.waiting[next(iter(self.waiting))]
+            self.dropped += 1
 
     def wait(self, now: float) -> float | None:
         """Seconds until the next message may go, 0 for at once; None when none waits."""
@@ -185,10 +187,11 @@ class Delivery:
             return
         self._thread.join(within_s)
         with self._changed:
-            left = len(self._outbox.waiting) + self._lost
+            left = len(self._outbox.waiting) + self._outbox.dropped + self._lost
             self._outbox.waiting.clear()
             self._is_over = True
         if self._thread.is_alive():
+            left += 1  # the one that it tries to hand over
             self._child.kill()
         if left:
             self._trouble(f"hooks: {left} not delivered")
@@ -200,10 +203,10 @@ class Delivery:
                 if error is None or isinstance(error, Refusal) or self._is_over:
                     break
                 with self._changed:
-                    is_last = self._changed.wait_for(lambda: self._closing, pause)
+                    if self._closing:
+                        break
+                    self._changed.wait_for(lambda: self._closing, pause)
                 error = self.attempt(message)
-                if is_last:
-                    break
             self._lost += error is not None
 
     def attempt(self, message: Message) -> str | None:
@@ -213,8 +216,10 @@ class Delivery:
         except Exception as problem:
             logging.getLogger(__name__).debug("hook failed", exc_info=True)
             error = f"{type(problem).__name__}: {problem}"
-        if error is not None and not self._failed:
-            self._trouble(f"hooks: {error}")
+        if error is not None:
+            error = type(error)(_BEHIND_HOST.sub(rf"\1/{MASK}", without_secrets(error)))
+            if not self._failed:
+                self._trouble(f"hooks: {error}")
         self._failed = error is not None
         if self._state is not None:
             with suppress(OSError):
@@ -256,7 +261,12 @@ class Delivery:
         if ended.code == 0:
             return None
         code = "" if ended.code is None else f"exit code {ended.code}"
-        return _short(": ".join(filter(None, (words[0], code, ended.said))))
+        program = masked_target((words[0],))
+        return _short(": ".join(filter(None, (program, code, ended.said))))
+
+
+#: What stands behind a host.
+_BEHIND_HOST = regex(r"(https?://[^/\s]+)/[^\s'\"]*")
 
 
 def _result_path(state: Path, target: Names) -> Path:
@@ -265,11 +275,25 @@ def _result_path(state: Path, target: Names) -> Path:
 
 
 def masked_target(target: Names) -> str:
-    """A target without its secrets: nothing behind the host of a URL."""
-    scheme, is_url, rest = target[0].partition("://")
-    if is_url:
-        return f"{scheme}://{_HOST_END.split(rest)[0].rpartition('@')[2]}/{MASK}"
-    return without_secrets(" ".join(target))
+    """A target without its secrets: nothing behind the host of a URL, nor behind a program."""
+    first = target[0]
+    if first.startswith(("http://", "https://")):
+        parts = urlsplit(first)
+        return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}/{MASK}"
+    if first.startswith("mailto:"):
+        return first
+    program = program_of(target)
+    return program if target == (program,) else f"{program} {MASK}"
+
+
+def has_service(target: Names) -> bool:
+    """Whether messages go to a URL or an address of mail, not to a program."""
+    return len(target) == 1 and target[0].startswith(("http://", "https://", "mailto:"))
+
+
+def program_of(target: Names) -> str:
+    """The program that a target names."""
+    return shlex.split(target[0])[0] if len(target) == 1 else target[0]
 
 
 def last_result(state: Path, target: Names) -> Json | None:
@@ -279,7 +303,8 @@ def last_result(state: Path, target: Names) -> Json | None:
         found = json.loads(_result_path(state, target).read_text("utf-8"))
     except (OSError, ValueError):
         return None
-    return found if isinstance(found, dict) and found.keys() >= {"at", "error"} else None
+    is_ours = isinstance(found, dict) and found.keys() >= {"at", "error"}
+    return found if is_ours and isinstance(found["at"], float) else None
 
 
 def request_of(url: str, message: Message, form: str) -> tuple[str, str, str]:

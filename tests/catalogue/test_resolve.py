@@ -23,24 +23,10 @@ from rltui.catalogue.guess import (
 from rltui.catalogue.normal import normal
 from rltui.catalogue.pattern import PatternError, parse, without_prefix
 from rltui.core.text import clean
-from tests.tables import cases
+from tests.tables import cases, table
 
 CATALOGUE = load_catalogue()
-PIECES = st.sampled_from(
-    [
-        "train/",
-        "eval/",
-        "eval_",
-        "val-core/",
-        "actor/",
-        "mean@4",
-        "/",
-        "",
-        "rewards/",
-        "acc/",
-        "é\x1b",
-    ]
-)
+PIECES = st.sampled_from(table(__file__)["pieces"])
 TAGS = st.one_of(st.text(max_size=60), st.lists(PIECES, max_size=6).map("".join))
 
 

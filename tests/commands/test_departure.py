@@ -72,20 +72,10 @@ def test_a_terminal_that_vanishes_ends_every_verb(
 
 
 #: What stops or wakes a process, is ignored by default, is ctrl+c, or cannot be handled.
-_NO_ENDS = [
-    "KILL",
-    "STOP",
-    "TSTP",
-    "TTIN",
-    "TTOU",
-    "CONT",
-    "CHLD",
-    "URG",
-    "WINCH",
-    "PIPE",
-    "XFSZ",
-    "INT",
-]
+_NO_ENDS = (
+    *("KILL", "STOP", "TSTP", "TTIN", "TTOU", "CONT"),
+    *("CHLD", "URG", "WINCH", "PIPE", "XFSZ", "INT"),
+)
 #: Signals whose default ends a process; of those without a name the first.
 ENDS = sorted(
     {n for n in signal.Signals if n.name[3:] not in (*_NO_ENDS, "CLD", "RTMAX")}

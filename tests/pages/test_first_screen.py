@@ -1,6 +1,9 @@
 """The sentence about a run and its action stand whole above everything else, at every size."""
 
+import json
+import math
 import re
+from pathlib import Path
 
 import pytest
 
@@ -57,6 +60,15 @@ def test_sentence_and_action_are_whole(judged: list[JudgedRun], width: int, heig
         assert story is None or said.action.startswith(action(story)[:20])
         assert is_calm is (story is None and run.verdict.level is Level.OK)
         assert not is_calm or said.head.startswith("ok")
+
+
+def test_a_title_that_holds_its_tag_is_said_once(tmp_path: Path) -> None:
+    rows = (
+        {"step": n, "reward": n / 99, "loss": 1 / n if n < 45 else math.nan} for n in range(1, 60)
+    )
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    (run,) = read_session([tmp_path]).runs()
+    assert "(total loss not finite)" in verdict_sentence(run).words(10_000)
 
 
 def test_an_action_begins_with_what_to_do_and_fits_into_two_lines() -> None:

@@ -18,6 +18,7 @@ from rltui.pages.run.metric_table import (
 from rltui.session import JudgedRun
 from tests.builders import a_batch, a_block, steps
 from tests.fakes import a_session, grpo_batch, grpo_tags
+from tests.tables import table
 from tests.tui.hand import open_app
 
 VALUES = [
@@ -82,27 +83,8 @@ def test_a_marked_row_keeps_a_blank_before_its_name() -> None:
     assert marked[value:] == plain_row[value:]
 
 
-WANDB = {
-    "system/gpu.0.gpu": ("GPU 0 use", "%"),
-    "system/gpu.0.memoryAllocatedBytes": ("GPU 0 memory", "B"),
-    "system/gpu.0.memoryAllocated": ("GPU 0 memory, %", "%"),
-    "system/gpu.0.powerWatts": ("GPU 0 power", "W"),
-    "system/gpu.0.temp": ("GPU 0 temperature", "°C"),
-    "system/gpu.1.gpu": ("GPU 1 use", "%"),
-    "system/memory_percent": ("memory use", "%"),
-    "system/disk./.usagePercent": ("disk / used, %", "%"),
-    "system/disk.vda.in": ("disk vda read", "MB"),
-    "system/network.sent": ("network sent", "B"),
-    "system/proc.memory.rssMB": ("process memory", "MB"),
-}
-TRACKIO = {
-    "system/gpu/0/utilization": ("GPU 0 use", "%"),
-    "system/gpu/0/allocated_memory": ("GPU 0 memory", "GiB"),
-    "system/gpu/0/power": ("GPU 0 power", "W"),
-    "system/gpu/0/temp": ("GPU 0 temperature", "°C"),
-    "system/gpu/mean_utilization": ("GPU use, mean", "%"),
-    "system/rank1/gpu/0/utilization": ("GPU 0 r1 use", "%"),
-}
+WANDB = {tag: tuple(said) for tag, said in table(__file__)["wandb"].items()}
+TRACKIO = {tag: tuple(said) for tag, said in table(__file__)["trackio"].items()}
 
 
 def the_run(*tags: str) -> JudgedRun:

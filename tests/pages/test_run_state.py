@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from rltui.core.batch import LogTail
+from rltui.core.batch import Batch, LogTail
 from rltui.draw.line import plain
 from rltui.draw.view import View
 from rltui.facts.findings import finding_rows
@@ -42,13 +42,17 @@ def seen(age: float) -> Session:
     return session
 
 
-def crashed(age: float) -> Session:
+def a_crash() -> tuple[Batch, Batch]:
     batch = grpo_batch(60, collapse=None, run=".")
     end = START + 20.0 * 60
     log = a_source("train.log", format="console", precision_rank=1, modified=end)
     tail = LogTail(("Traceback (most recent call last):", "RuntimeError: CUDA out of memory"), 2)
     died = replace(a_batch({"x": [1.0]}, source=log), items=(), tail=tail)
-    return a_session(batch, died, clock=ManualClock(end + age))
+    return batch, died
+
+
+def crashed(age: float) -> Session:
+    return a_session(*a_crash(), clock=ManualClock(START + 20.0 * 60 + age))
 
 
 def views(session: Session) -> list[str]:
@@ -148,3 +152,11 @@ def test_episodes_of_one_fact_are_one_row() -> None:
     since, certain = row.finding.since_step, row.finding.certain_step
     when = f"since {since}, certain at {certain}"
     assert f"entropy collapse, 3 times: {when}, and 10 to 12, 3 to 5" in run_text(run)
+
+
+async def test_the_next_finding_of_a_run_that_crashed_is_how_it_ended() -> None:
+    async with open_app(*a_crash(), clock=ManualClock(START + 20.0 * 60 + 30.0)) as hand:
+        await hand.press("exclamation_mark")
+        assert "no findings" not in hand.notices
+        assert "out of memory" in hand.text
+        assert hand.run.tab == "findings"

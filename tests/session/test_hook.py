@@ -170,7 +170,7 @@ def test_leaving_ends_a_command_that_runs(tmp_path: Path) -> None:
     hook.post(a_message("b"))
     begun = time.monotonic()
     hook.close(0.1)
-    assert "hooks: 1 not delivered" in said
+    assert "hooks: 2 not delivered" in said
     hook.deliveries[0]._thread.join(20.0)
     assert time.monotonic() - begun < 20.0
 

@@ -25,6 +25,7 @@ from rltui.facts.series_stats import trend_of
 from tests.builders import START, a_batch, a_block, a_source
 from tests.clock import ManualClock
 from tests.fakes import grpo_batch
+from tests.tables import table
 from tests.tui.hand import Hand, open_app
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -32,21 +33,7 @@ GOLDEN = Path(__file__).parent / "golden"
 WRITE = os.environ.get("RLTUI_GOLDEN") == "write"
 
 #: Name -> keys from the Overview.
-SCREENS = {
-    "overview-80x24": [],
-    "overview-120x36": [],
-    "overview-160x45": [],
-    "actor-80x24": ["3"],
-    "actor-160x45": ["3"],
-    "findings-80x24": ["9"],
-    "findings-120x36": ["9"],
-    "metric-80x24": ["3", "enter", "left"],
-    "metric-120x36": ["3", "enter"],
-    "runs-120x36": ["r"],
-    "help-80x24": ["question_mark"],
-    "explain-120x36": ["e"],
-    "filter-80x24": ["3", "slash", "k", "l"],
-}
+SCREENS = table(__file__)["screens"]
 STYLED = ("overview-120x36", "actor-80x24", "findings-80x24", "metric-80x24", "runs-120x36",
           "help-80x24", "filter-80x24")  # fmt: skip
 

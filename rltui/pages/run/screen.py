@@ -372,14 +372,17 @@ class RunScreen(GridKeys, places=(LIST, GRID, TIMING, FINDINGS)):
     def action_next_finding(self) -> None:
         """Go to the next firing (else resolved) finding in the list of findings."""
         rows = finding_rows(self.run)
-        if not rows:
+        if not rows and self.run.verdict.crash is None:
             self.say("no findings")
             return
         ids = [r.id for r in rows if r.is_firing] or [r.id for r in rows]
         here = self.items.cursor if self.tab == FINDINGS_TAB else None
+        self._chosen = FINDINGS_TAB
+        if not ids:  # how it ended stands there
+            self.update()
+            return
         if ids == [here]:
             self.say("this is the only finding")
-        self._chosen = FINDINGS_TAB
         self.items.chosen = chosen = next_of(ids, here)
         self.update()
         self.items.put(chosen)

@@ -254,7 +254,7 @@ def test_the_points_are_the_same_whoever_dies(rig: Rig) -> None:
         follower.reload("n1/a")
         assert follower.run("n1/a").series("loss").values.tolist()[:30_010] == before
         follower.until_counts({**FOUND, "n1/a": 30_015})
-        for actor in rig.cluster.actors:
+        for actor in list(rig.cluster.actors):  # those that the follower starts meanwhile live
             rig.cluster.kill(actor)
         follower.reload("n1/a")
         assert follower.counts == {**FOUND, "n1/a": 30_015}
