@@ -106,8 +106,8 @@ class Last(TypedDict):
     """Its value as logged; null where it is not finite."""
 
 
-class Metric(TypedDict):
-    """Meaning, level and newest value of a tag."""
+class Meaning(TypedDict):
+    """Meaning of a tag."""
 
     tag: str
     """Name in the log."""
@@ -121,6 +121,11 @@ class Metric(TypedDict):
     """Unit, empty without one."""
     direction: Direction
     """Where it should go."""
+
+
+class Metric(Meaning):
+    """Meaning, level and newest value of a tag."""
+
     guessed: bool
     """Whether the metric was guessed from the name."""
     level: LevelWord
@@ -780,25 +785,13 @@ class LoggedAs(TypedDict):
     """File and line of the entry."""
 
 
-class ExplainedTag(TypedDict):
+class ExplainedTag(Meaning):
     """A name of a log, as a framework means it."""
 
     framework: str
     """Id of the framework; ``generic`` for runs of no known one."""
     scenarios: list[str]
     """Kinds of training for which this holds; empty for all."""
-    tag: str
-    """The name in the log."""
-    metric: str | None
-    """Metric of the catalogue; null for a name that it does not know."""
-    title: str
-    """Name for people."""
-    category: str
-    """Tab on which it is shown."""
-    unit: str
-    """Unit, empty without one."""
-    direction: Direction
-    """Where it should go."""
     sign: float
     """-1 where the log has the negative."""
     scale: float

@@ -13,7 +13,7 @@ from pathlib import Path
 from rltui.commands.standard_output import emit, tell
 from rltui.commands.terminal import has_terminal
 from rltui.commands.verbs import Exit
-from rltui.config import HooksConfig, load_config
+from rltui.config import Config, HooksConfig, load_config
 from rltui.config.edit import write_value
 from rltui.core.address import is_remote, parse_logdir
 from rltui.core.clock import SystemClock
@@ -23,7 +23,7 @@ from rltui.core.text import Json, clean, counted
 from rltui.output.doctor_report import target_words
 from rltui.output.json_document import test_message
 from rltui.session.child_process import ChildProcess
-from rltui.session.hook import Delivery, has_service, last_result, masked_target, program_of
+from rltui.session.hook import Hook, has_service, last_result, masked_target, program_of
 
 #: Variables that say where the configuration is; others would be written into it.
 _PLACES = ("HOME", "XDG_CONFIG_HOME", "RLTUI_CONFIG")
@@ -77,7 +77,7 @@ _CRON_INSTALL = f"""\
 {_CRON_REMOVE.rpartition("printf")[0]}(printf '%%s\\n' "$new"; cat) << 'END' | crontab -
 @reboot %s {_OF_CRON}
 END
-# It begins with the next start of the machine; until then run its command yourself.
+# Starts at the next reboot; until then, run its command yourself.
 """
 
 
@@ -109,10 +109,15 @@ def targets_of(hooks: HooksConfig) -> list[Json]:
     ]
 
 
+def config_file(options: argparse.Namespace) -> Config:
+    """The configuration as its file says it, without variables of the environment."""
+    places = {name: os.environ[name] for name in _PLACES if name in os.environ}
+    return load_config(options.config, places, {})
+
+
 def edit(options: argparse.Namespace) -> int:
     """Add a target to the configuration file, or remove one."""
-    places = {name: os.environ[name] for name in _PLACES if name in os.environ}
-    config = load_config(options.config, places, {})
+    config = config_file(options)
     targets = list(config.hooks.targets)
     given = tuple(options.target)
     if options.action == "remove":
@@ -121,7 +126,7 @@ def edit(options: argparse.Namespace) -> int:
         if given not in targets:
             raise UsageError("no such target in hooks.targets: see rltui alerts list")
         targets.remove(given)
-    elif not given:
+    elif not "".join(given).strip():
         raise UsageError("add needs a URL, a mailto: address or a command")
     elif given[0].startswith(_TELEGRAM) and "/sendMessage?chat_id=" not in given[0]:
         raise UsageError(f"Telegram needs {_TELEGRAM}botTOKEN/sendMessage?chat_id=ID")
@@ -144,9 +149,8 @@ def edit(options: argparse.Namespace) -> int:
 def test(hooks: HooksConfig) -> int:
     """Send a message to each target now, and say what came back."""
     failed: list[str] = []
-    for target in hooks.all_targets:
-        state = state_directory(os.environ)
-        delivery = Delivery(target, hooks, SystemClock(), failed.append, state)
+    hook = Hook(hooks, SystemClock(), failed.append, state_directory(os.environ))
+    for target, delivery in zip(hooks.all_targets, hook.deliveries, strict=True):
         error = delivery.attempt(test_message())
         emit(clean(f"{masked_target(target)}: {error or 'delivered'}") + "\n")
     return Exit.BAD if failed else Exit.OK
@@ -158,8 +162,7 @@ def install(options: argparse.Namespace) -> int:
         raise UsageError("install needs a LOGDIR")
     given = [parse_logdir(text) for text in options.target]
     paths = [str(path if is_remote(path) else path.absolute()) for path in given]
-    places = {name: os.environ[name] for name in _PLACES if name in os.environ}
-    config = load_config(options.config, places, {})
+    config = config_file(options)
     if config.path is None or not config.hooks.all_targets:
         raise UsageError("a service reads the configuration file, which has no target: add one")
     file = ["--config", str(config.path.absolute())]
@@ -175,7 +178,7 @@ def run(script: str, *, yes: bool) -> int:
     """Show a script, and run it if the user agrees."""
     emit(script)
     if not yes and not has_terminal():
-        raise UsageError("nothing was done; --yes does it")
+        raise UsageError("nothing was done: no terminal to ask on; --yes does it")
     if not yes and not agrees():
         tell("rltui: nothing was done\n")
         return Exit.OK

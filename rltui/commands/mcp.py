@@ -434,7 +434,9 @@ class Resources:
         """Type and text of a document. Raises RltuiError."""
         kind, _, name = uri.removeprefix("rltui://").partition("/")
         if kind not in self.types:
-            raise UsageError(f"no resource {quoted(uri)}; there are rltui://run/NAME and report")
+            raise UsageError(
+                f"no resource {quoted(uri)}; use rltui://run/NAME or rltui://report/NAME"
+            )
 
         def told() -> str:
             session = self._desk.session

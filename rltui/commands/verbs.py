@@ -441,7 +441,7 @@ VERBS = (
     Verb("guard", "guard",
          "act once when a run stays bad: signal, scancel, flag file or program",
          "rltui guard runs/grpo --on-bad 'signal TERM 4242' --dry-run", _GUARD),
-    Verb("alerts", "alerts", "send messages when a run ends or goes wrong: to whom, and a test",
+    Verb("alerts", "alerts", "set who is messaged when a run ends or goes wrong, and test it",
          "rltui alerts add https://ntfy.sh/TOPIC", _ALERTS),
 )
 NAMES = tuple(verb.name for verb in VERBS)

@@ -110,17 +110,17 @@ class Hook:
         pauses: Sequence[float] = _PAUSES_S,
     ) -> None:
         """``trouble``: see :class:`Delivery`; results are kept below ``state``."""
-        self._settings = settings
-        self._clock = clock
-        self.deliveries = [
-            Delivery(target, settings, clock, trouble, state, pauses)
-            for target in settings.all_targets
-        ]
+        self.settings = settings
+        self.clock = clock
+        self.trouble = trouble
+        self.state = state
+        self.pauses = pauses
+        self.deliveries = [Delivery(target, self) for target in settings.all_targets]
 
     def wants(self, event: Event) -> bool:
         """Whether an event is to be handed over: news, of the kind and level that the user
         wants."""
-        settings = self._settings
+        settings = self.settings
         if not event.kind.is_of_finding:
             return event.is_news and event.kind.value in settings.events
         least = Level.BAD if settings.level == "bad" else Level.WATCH
@@ -133,33 +133,21 @@ class Hook:
 
     def close(self, within_s: float) -> None:
         """Deliver what the rate allows, for at most ``within_s`` seconds, and end the threads."""
-        end = self._clock.monotonic() + within_s
+        end = self.clock.monotonic() + within_s
         for delivery in self.deliveries:
             delivery.hurry()
         for delivery in self.deliveries:
-            delivery.close(max(0.0, end - self._clock.monotonic()))
+            delivery.close(max(0.0, end - self.clock.monotonic()))
 
 
 class Delivery:
     """Hands messages to one target, in their order. ``trouble`` is called on its thread with the
     first error after a success; later ones are the same trouble."""
 
-    def __init__(
-        self,
-        target: Names,
-        settings: HooksConfig,
-        clock: Clock,
-        trouble: Callable[[str], None],
-        state: Path | None = None,
-        pauses: Sequence[float] = _PAUSES_S,
-    ) -> None:
+    def __init__(self, target: Names, hook: Hook) -> None:
         self._target = target
-        self._settings = settings
-        self._clock = clock
-        self._trouble = trouble
-        self._state = state
-        self._pauses = pauses
-        self._outbox = Outbox(settings.per_minute)
+        self._hook = hook
+        self._outbox = Outbox(hook.settings.per_minute)
         self._changed = threading.Condition()
         self._closing = self._failed = self._is_over = False
         self._lost = 0
@@ -194,12 +182,12 @@ class Delivery:
             left += 1  # the one that it tries to hand over
             self._child.kill()
         if left:
-            self._trouble(f"hooks: {left} not delivered")
+            self._hook.trouble(f"hooks: {left} not delivered")
 
     def _work(self) -> None:
         while (message := self._next()) is not None:
             error = self.attempt(message)
-            for pause in self._pauses:
+            for pause in self._hook.pauses:
                 if error is None or isinstance(error, Refusal) or self._is_over:
                     break
                 with self._changed:
@@ -219,19 +207,19 @@ class Delivery:
         if error is not None:
             error = type(error)(_BEHIND_HOST.sub(rf"\1/{MASK}", without_secrets(error)))
             if not self._failed:
-                self._trouble(f"hooks: {error}")
+                self._hook.trouble(f"hooks: {error}")
         self._failed = error is not None
-        if self._state is not None:
+        if self._hook.state is not None:
             with suppress(OSError):
-                result = {"at": self._clock.now(), "error": error}
-                write_private(_result_path(self._state, self._target), json.dumps(result))
+                result = {"at": self._hook.clock.now(), "error": error}
+                write_private(_result_path(self._hook.state, self._target), json.dumps(result))
         return error
 
     def _next(self) -> Message | None:
         """The next message, when it may go; None at the end."""
         with self._changed:
             while True:
-                now = self._clock.monotonic()
+                now = self._hook.clock.monotonic()
                 left = self._outbox.wait(now)
                 if left == 0:
                     return self._outbox.pop(now)
@@ -241,7 +229,7 @@ class Delivery:
 
     def deliver(self, message: Message) -> str | None:
         """Deliver one message now; returns what went wrong, or None."""
-        settings = self._settings
+        settings = self._hook.settings
         first = self._target[0]
         if first.startswith(("http://", "https://")) and len(self._target) == 1:
             return _send(first, message, settings)
@@ -293,7 +281,9 @@ def has_service(target: Names) -> bool:
 
 def program_of(target: Names) -> str:
     """The program that a target names."""
-    return shlex.split(target[0])[0] if len(target) == 1 else target[0]
+    with suppress(ValueError, IndexError):  # no command, which the configuration says
+        return shlex.split(target[0])[0] if len(target) == 1 else target[0]
+    return target[0]
 
 
 def last_result(state: Path, target: Names) -> Json | None:
