@@ -111,14 +111,15 @@ def pieces(
 
 
 def read(seed: Seed, parts: Iterator[tuple[bytes, bool]], verify: bool) -> list[Decoded]:
-    """Everything that a fresh decoder makes of the parts, in order. A document is fed as it is
-    read, to its end; what is packed is unpacked to its end."""
+    """Everything that a fresh decoder makes of the parts, in order, and of their end. A document
+    is fed as it is read, to its end; what is packed is unpacked to its end."""
     decoder = seed.form.decoder(Options(verify=verify), seed.path)
     found = [
         decoder.feed(part, more=more or (seed.form.document and bool(part))) for part, more in parts
     ]
     while decoder.holds_row:
         found.append(decoder.feed(b""))
+    found.append(decoder.finish())
     return found
 
 

@@ -800,8 +800,8 @@ class ExplainedTag(Meaning):
     """What it measures."""
     guessed: bool
     """Whether the metric was guessed from the name."""
-    matched_by: str
-    """File and line of the entry that matched."""
+    matched_by: str | None
+    """File and line of the entry that matched; null for a metric of null."""
     source: str
     """Where the meaning is from."""
     rules: list[str]

@@ -8,9 +8,13 @@ directories with ``labels.yaml``) add recorded runs of open origins.
 Each run is asked about by one call, of whose answer the text alone counts:
 
 - named first: the title of the first story is the label's failure, or one of them; "in the first
-  story" counts its evidence, too;
-- step: that story begins within a tenth of the run of where the label has its failure;
+  story" counts its evidence, too. How a run ended is a story that counts only where the label has
+  it: labels of recorded runs speak of their metrics;
+- step: that story begins within a tenth of the run of where the label has its failure; one of the
+  whole run, which has no step, counts, as it does for verdicts;
 - next: its next step is one of those that ``accepted.yaml`` has for the failure;
+- a failure that ended in the run is named where the text has it as over and no story, and has no
+  next step;
 - a healthy run has no story at the level bad, which is what an agent would stop for.
 """
 
@@ -18,10 +22,11 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack
 from functools import cache
+from itertools import zip_longest
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -38,8 +43,11 @@ from rltui.session import Session
 ACCEPTED = Path(__file__).with_name("accepted.yaml")
 #: Characters of a token, and tokens that an agent has for its answers.
 _TOKEN, MOST_TOKENS = 4, 1_000
-_STORY = re.compile(r"^  (bad|watch) \[(\w+)\](?: since (-?[\d,.]+[kMGT]?))?.*$", re.MULTILINE)
+_NUMBER = r"(-?[\d,.]+[kMGT]?)"
+_STORY = re.compile(rf"^  (bad|watch) \[(\w+)\](?: since {_NUMBER})?.*$", re.MULTILINE)
 _NEXT = re.compile(r"^    next: (.*)$", re.MULTILINE)
+#: Stories of how a run ended.
+_ENDINGS = frozenset({"crashed", "stopped", "stalled"})
 _SI = {"k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12}
 
 
@@ -52,6 +60,10 @@ class Told(NamedTuple):
     """None: from the beginning."""
     next: str = ""
     evidence: str = ""
+
+    def begins_in(self, failure: Failure) -> bool:
+        """Whether it is told to begin where the failure does."""
+        return self.since is None or failure.earliest <= self.since <= failure.latest
 
 
 class Score(NamedTuple):
@@ -73,15 +85,16 @@ class Score(NamedTuple):
         return self.named and self.step and self.next and self.tokens <= MOST_TOKENS
 
 
-def told(text: str) -> Told:
-    """Read the first story as a reader of the text would."""
-    story = _STORY.search(text)
-    if story is None:
-        return Told()
-    following = _STORY.search(text, story.end())
-    body = text[story.end() : following.start() if following else len(text)]
-    step = _NEXT.search(body)
-    return Told(story[1], story[2], _number(story[3]), step[1] if step else "", body)
+def told(text: str, skipped: Container[str] = ()) -> Told:
+    """Read the first story as a reader of the text would; none of those ``skipped``."""
+    stories = list(_STORY.finditer(text))
+    for story, following in zip_longest(stories, stories[1:]):
+        if story[2] in skipped:
+            continue
+        body = text[story.end() : following.start() if following else len(text)]
+        step = _NEXT.search(body)
+        return Told(story[1], story[2], _number(story[3]), step[1] if step else "", body)
+    return Told()
 
 
 def _number(text: str | None) -> float | None:
@@ -115,17 +128,31 @@ def is_accepted(text: str, failure: Failure) -> bool:
     )
 
 
+def over_in(text: str, failure: Failure, titles: Mapping[str, str]) -> float | None:
+    """The step from which a text has a failure that is over; None where it has none."""
+    rules = "|".join(re.escape(t) for t, rule in titles.items() if rule in failure.rules)
+    times = r"(?:\d+ times, last )?"
+    found = rules and re.search(rf"\b(?:{rules}) {times}{_NUMBER} to {_NUMBER}, over", text)
+    return _number(found[1]) if found else None
+
+
 def score(case: Case, text: str, titles: Mapping[str, str]) -> Score:
     """Of the text about a run; ``titles``: of findings, with their rules."""
-    first, tokens = told(text), -(-len(text) // _TOKEN)
-    stop = any(story[1] == "bad" for story in _STORY.finditer(text))
+    rules = {rule for f in case.failures for rule in f.rules}
+    unlabelled = _ENDINGS - rules if case.failures else set[str]()
+    first, tokens = told(text, unlabelled), -(-len(text) // _TOKEN)
+    told_bad = {story[2] for story in _STORY.finditer(text) if story[1] == "bad"}
+    stop = bool(told_bad - unlabelled)
     meant = [f for f in case.failures if names(first.id) & set(f.rules)]
     shown = {rule for title, rule in titles.items() if f"{title}: " in first.evidence}
     within = bool(meant) or any(shown & set(f.rules) for f in case.failures)
-    step = any(
-        f.earliest <= (0.0 if first.since is None else first.since) <= f.latest for f in meant
-    )
+    step = any(first.begins_in(f) for f in meant)
     right = any(is_accepted(first.next, f) for f in meant)
+    over = [f for f in case.failures if f.is_over]
+    since = next((s for f in over if (s := over_in(text, f, titles)) is not None), None)
+    if not first.id and since is not None:
+        step = any(f.earliest <= since <= f.latest for f in over)
+        return Score(first, tokens, True, True, step, True, stop)
     return Score(first, tokens, bool(meant), within, step, right, stop)
 
 

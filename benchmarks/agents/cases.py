@@ -34,6 +34,8 @@ class Failure(NamedTuple):
     earliest: float
     """Step from which it may be told to begin, and up to which."""
     latest: float
+    is_over: bool = False
+    """It is no more at the end: to be mentioned, and nothing is left to do."""
 
 
 class Case(NamedTuple):
@@ -56,16 +58,21 @@ def cases(folder: Path, corpora: Iterable[Label], held: ExitStack) -> Iterator[C
     yield from (_labelled(label, label.corpus) for label in corpora)
 
 
-def _around(rules: tuple[str, ...], step: float, steps: float, first: float) -> Failure:
-    """A failure that begins at a step, or ``first`` there, give or take a tenth of the run."""
-    return Failure(rules, min(step, first) - 0.1 * steps, step + 0.1 * steps)
+def _around(
+    rules: tuple[str, ...], step: float, steps: float, first: float, until: float | None = None
+) -> Failure:
+    """A failure that begins at a step, or ``first`` there, give or take a tenth of the run; it is
+    over where it lasted ``until`` more than that before the end."""
+    margin = 0.1 * steps
+    is_over = until is not None and until < steps - margin
+    return Failure(rules, min(step, first) - margin, step + margin, is_over)
 
 
 def _labelled(label: Label, kind: str) -> Case:
     failures = []
     for f in label.failures:
         first = f.visible_from if f.earliest is None else f.earliest
-        failures.append(_around(f.rules, f.visible_from, label.steps, first))
+        failures.append(_around(f.rules, f.visible_from, label.steps, first, f.until))
     return Case(label.name, kind, label.path, tuple(failures))
 
 

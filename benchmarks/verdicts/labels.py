@@ -45,6 +45,8 @@ class Failure:
     """First step at which it can be seen."""
     earliest: int | None
     """Signs from this step on count as well; None: from a tenth of the run before."""
+    until: int | None = None
+    """Last step at which it can be seen; None: to the end."""
 
     @property
     def rules(self) -> tuple[str, ...]:
@@ -130,6 +132,7 @@ def _label(root: Path, entry: dict[str, object]) -> Label:
                 s,
                 found.get(s, {}).get("visible_from_step", 0),
                 found.get(s, {}).get("earliest_step"),
+                found.get(s, {}).get("until_step"),
             )
             for s in sick
         ),

@@ -150,8 +150,19 @@ def parse(parser: Parser, arguments: Sequence[str]) -> argparse.Namespace:
                 child.error(f"no option {option}{did_you_mean(nearest(option, sorted(known)))}")
 
     options, surplus = parser.parse_known_args(words)
-    if surplus:
-        (child or parser).error(f"unexpected argument {surplus[0]!r}")
+    own = child._get_positional_actions() if child is not None else []
+    several = [action for action in own if action.nargs in ("*", "+")]
+    at = surplus.index("--") if "--" in surplus else len(surplus)
+    wrong = [word for word in surplus[:at] if word.startswith("-") or not several]
+    if wrong:
+        (child or parser).error(f"unexpected argument {wrong[0]!r}")
+    # argparse takes no more words of a list behind an option
+    for word in [*surplus[:at], *surplus[at + 1 :]]:
+        try:
+            value = parser._get_value(several[0], word)
+        except argparse.ArgumentError as error:
+            (child or parser).error(str(error))
+        setattr(options, several[0].dest, [*getattr(options, several[0].dest), value])
 
     return options
 

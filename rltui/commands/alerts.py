@@ -8,6 +8,7 @@ import pwd
 import shlex
 import shutil
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from rltui.commands.standard_output import emit, tell
@@ -19,24 +20,31 @@ from rltui.core.address import is_remote, parse_logdir
 from rltui.core.clock import SystemClock
 from rltui.core.errors import UsageError
 from rltui.core.installation import state_directory
-from rltui.core.text import Json, clean, counted
+from rltui.core.text import Json, Names, clean, counted
+from rltui.facts.runs import absent_words
 from rltui.output.doctor_report import target_words
 from rltui.output.json_document import test_message
 from rltui.session.child_process import ChildProcess
 from rltui.session.hook import Hook, has_service, last_result, masked_target, program_of
+from rltui.sources.discovery.logdir import similar_to
 
 #: Variables that say where the configuration is; others would be written into it.
 _PLACES = ("HOME", "XDG_CONFIG_HOME", "RLTUI_CONFIG")
 _TELEGRAM = "https://api.telegram.org/"
-#: There where systemd runs; where it notes whose services go on after logout.
-_SYSTEMD = Path("/run/systemd/system")
+#: There where the systemd of this user runs; where it notes whose services go on after logout.
+_SYSTEMD = Path("/run/user", str(os.getuid()), "systemd")
 _LINGER = Path("/var/lib/systemd/linger")
 #: Seconds that setting up a service may take.
 _SERVICE_S = 60.0
 _UNIT = "$HOME/.config/systemd/user/rltui-alerts.service"
+#: Systemd of the user is found by this, which a login without it does not set.
+_SYSTEMCTL = """\
+set -e
+export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-/run/user/$(id -u)}"
+"""
 #: What is shown, and then run by a shell: with systemd, and where there is none.
 _INSTALL = f"""\
-set -e
+{_SYSTEMCTL}\
 mkdir -p "$HOME/.config/systemd/user"
 cat > "{_UNIT}" << 'END'
 [Unit]
@@ -60,6 +68,7 @@ systemctl --user restart rltui-alerts.service
 loginctl enable-linger  # so that it goes on when you log out
 """
 _REMOVE = f"""\
+{_SYSTEMCTL}\
 systemctl --user disable --now rltui-alerts.service
 rm -f "{_UNIT}"
 systemctl --user daemon-reload
@@ -83,20 +92,38 @@ END
 
 def alerts(options: argparse.Namespace) -> int:
     """Add, list, test or remove targets of messages; install or remove a service."""
-    if options.action == "add" or (options.action == "remove" and options.target):
-        return edit(options)
-    if options.action == "remove":
-        return run(_REMOVE if _SYSTEMD.is_dir() else _CRON_REMOVE % (), yes=options.yes)
+    if options.action == "remove" and not options.target:
+        has_unit = Path(os.path.expandvars(_UNIT)).is_file()
+        if not (has_unit or shutil.which("crontab")):
+            raise UsageError("no service is set up")
+        return run(_REMOVE if has_unit else _CRON_REMOVE % (), yes=options.yes)
+    if options.action == "add":
+        return edit(options, tuple(options.target))
     hooks = load_config(options.config, os.environ, {}).hooks
     if not hooks.all_targets:
-        raise UsageError("no target: rltui alerts add https://ntfy.sh/TOPIC")
-    if options.action == "test":
-        return test(hooks)
+        more = "rltui help alerts has all actions"
+        raise UsageError(f"no target: rltui alerts add https://ntfy.sh/TOPIC; {more}")
     if options.action == "install":
         return install(options)
-    for number, fact in enumerate(targets_of(hooks), 1):
-        emit(f"{number}  {clean(target_words(fact))}\n")
+    chosen = numbered(hooks, tuple(options.target))
+    if options.action == "remove":
+        return edit(options, next(iter(chosen.values())))
+    if options.action == "test":
+        return test(hooks, chosen)
+    facts = targets_of(hooks)
+    for number in chosen:
+        emit(f"{number}  {clean(target_words(facts[number - 1]))}\n")
     return Exit.OK
+
+
+def numbered(hooks: HooksConfig, words: Names) -> dict[int, Names]:
+    """All targets by their numbers; only those that ``words`` name, by number or as they stand, if
+    any are given."""
+    known = enumerate(hooks.all_targets, 1)
+    found = {n: target for n, target in known if not words or words in (target, (str(n),))}
+    if not found:
+        raise UsageError("no such target: see rltui alerts list")
+    return found
 
 
 def targets_of(hooks: HooksConfig) -> list[Json]:
@@ -115,44 +142,47 @@ def config_file(options: argparse.Namespace) -> Config:
     return load_config(options.config, places, {})
 
 
-def edit(options: argparse.Namespace) -> int:
+def edit(options: argparse.Namespace, given: Names) -> int:
     """Add a target to the configuration file, or remove one."""
     config = config_file(options)
     targets = list(config.hooks.targets)
-    given = tuple(options.target)
+    shown = clean(masked_target(given)) if given else ""
     if options.action == "remove":
-        numbered = {(str(n),): target for n, target in enumerate(targets, 1)}
-        given = numbered.get(given, given)
         if given not in targets:
-            raise UsageError("no such target in hooks.targets: see rltui alerts list")
+            raise UsageError(f"{shown} is not in hooks.targets, but in on_finding or a variable")
         targets.remove(given)
+        done = "removed"
     elif not "".join(given).strip():
         raise UsageError("add needs a URL, a mailto: address or a command")
     elif given[0].startswith(_TELEGRAM) and "/sendMessage?chat_id=" not in given[0]:
         raise UsageError(f"Telegram needs {_TELEGRAM}botTOKEN/sendMessage?chat_id=ID")
     elif not (has_service(given) or shutil.which(program_of(given))):
         raise UsageError(f"no such program: {program_of(given)}; a URL begins with https://")
-    elif given not in targets:
+    elif given in config.hooks.all_targets:
+        number = config.hooks.all_targets.index(given) + 1
+        emit(f"{shown}: there already, as target {number}\n")
+        return Exit.OK
+    else:
         targets.append(given)
+        done = f"added; test it with: rltui alerts test {len(targets)}"
 
     value = [target[0] if len(target) == 1 else list(target) for target in targets]
     is_new = config.path is None
     written, _ = write_value(config, ("hooks", "targets"), value)
     if is_new and written.path is not None:
         written.path.chmod(0o600)  # an address may be a secret
-    done = "removed" if options.action == "remove" else "added; test it with: rltui alerts test"
-    emit(clean(f"{masked_target(given)}: {done}") + "\n")
+    emit(f"{shown}: {done}\n")
     emit(clean(f"{counted(len(value), 'target')} in {written.path}") + "\n")
     return Exit.OK
 
 
-def test(hooks: HooksConfig) -> int:
-    """Send a message to each target now, and say what came back."""
+def test(hooks: HooksConfig, chosen: Mapping[int, Names]) -> int:
+    """Send a message to each of these targets now, and say what came back."""
     failed: list[str] = []
     hook = Hook(hooks, SystemClock(), failed.append, state_directory(os.environ))
-    for target, delivery in zip(hooks.all_targets, hook.deliveries, strict=True):
-        error = delivery.attempt(test_message())
-        emit(clean(f"{masked_target(target)}: {error or 'delivered'}") + "\n")
+    for number, target in chosen.items():
+        error = hook.deliveries[number - 1].attempt(test_message())
+        emit(clean(f"{number}  {masked_target(target)}: {error or 'delivered'}") + "\n")
     return Exit.BAD if failed else Exit.OK
 
 
@@ -161,6 +191,9 @@ def install(options: argparse.Namespace) -> int:
     if not options.target:
         raise UsageError("install needs a LOGDIR")
     given = [parse_logdir(text) for text in options.target]
+    for path in given:
+        if not (is_remote(path) or path.exists()):
+            raise UsageError(f"{path}: {absent_words(similar_to(path))}")
     paths = [str(path if is_remote(path) else path.absolute()) for path in given]
     config = config_file(options)
     if config.path is None or not config.hooks.all_targets:
@@ -171,6 +204,8 @@ def install(options: argparse.Namespace) -> int:
         raise UsageError("a service cannot have a path with quotes or control characters")
     if _SYSTEMD.is_dir():
         return run(_INSTALL % command.replace("%", "%%").replace("$", "$$"), yes=options.yes)
+    if not shutil.which("crontab"):
+        raise UsageError("no systemd of this user, nor crontab, which a service needs")
     return run(_CRON_INSTALL % command.replace("%", r"\%"), yes=options.yes)
 
 
@@ -198,7 +233,7 @@ def agrees() -> bool:
 def survival() -> str:
     """Whether messages are sent after logout, and what for."""
     if Path(os.path.expandvars(_UNIT)).is_file():
-        asked = ["systemctl", "--user", "is-active", "rltui-alerts.service"]
+        asked = ["sh", "-c", f"{_SYSTEMCTL}systemctl --user is-active rltui-alerts.service"]
         if ChildProcess().run(asked, _SERVICE_S).code != 0:
             return "no: systemctl --user status rltui-alerts says why it does not run"
         is_lasting = (_LINGER / pwd.getpwuid(os.getuid()).pw_name).is_file()

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rltui.commands import command
-from rltui.commands.departure import departing
+from rltui.commands.departure import GRACE_S, departing
 from rltui.commands.line_cache import LineCache
 from rltui.commands.standard_output import emit, tell
 from rltui.commands.terminal import is_piped, knows_links, reading_pipe, wants_colour
@@ -277,6 +277,7 @@ def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
     hook = open_hook(hooks, session.clock, _complain)
     watcher = Watcher(session)
     outages = OutageLines(session)
+    last_s = _LAST_S
 
     def changes() -> list[Event]:
         for line in outages.new():
@@ -293,9 +294,12 @@ def follow(session: Session, hooks: HooksConfig, *, json: bool) -> None:
                     hook.post(event_message(event))
     except KeyboardInterrupt:
         return
+    except SystemExit:  # by a signal, which leaves little time
+        last_s = GRACE_S / 2
+        raise
     finally:
         if hook is not None:
-            hook.close(_LAST_S)
+            hook.close(last_s)
 
 
 def _complain(text: str) -> None:

@@ -380,11 +380,11 @@ _GUARD = (
     *_READING,
 )
 _ALERTS = (
-    Option("ACTION", "add or remove a target of messages, list them, send each a test message, or "
-           "install a service that follows LOGDIR; remove without TARGET: that service",
-           ("add", "list", "test", "install", "remove"), dest="action"),
+    Option("[ACTION]", "add or remove a target of messages, list them (default), send each a test "
+           "message, or install a service that follows LOGDIR; remove without TARGET: that service",
+           ("add", "list", "test", "install", "remove"), dest="action", default="list"),
     Option("[TARGET...]", "URL (ntfy, Slack, Discord, Telegram ...), mailto: address or command; "
-           "remove: also its number; install: LOGDIR", dest="target"),
+           "list, test, remove: also its number; install: LOGDIR", dest="target"),
     Option("--yes", "set up or remove the service without asking"),
     _CONFIG,
 )

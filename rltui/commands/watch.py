@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from rltui.commands.command import open_config, open_session
 from rltui.commands.departure import Departure, departing, say_last
+from rltui.commands.standard_output import tell
 from rltui.commands.terminal import (
     has_colours,
     has_terminal,
@@ -154,6 +155,8 @@ def _watch(
         back = bool(app.run(mouse=mouse_of(config)))
         if not (back or app.failure or in_browser()):  # which shows nothing but the app
             say_last(verdict_line(session) + "\n")
+        for trouble in app.undelivered:
+            tell(f"rltui: {clean(trouble)}\n")
     if app.failure is not None and not departure.code:
         raise app.failure
 

@@ -6,6 +6,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -28,19 +29,19 @@ from rltui.health.model import Finding
 from rltui.session.limits import session_limits
 from rltui.session.run import JudgedRun
 
-_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+_NUMBER = r"(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})(?:[eE][-+]?\d{1,9})?"
 _STAT = r"mean|median|max|min|best|slope"
 #: ``reward.mean last 10 > 0.4``: what is measured, in which rows, and how it is compared.
 _CONDITION = re.compile(
     r"(?:no\s+(?P<no>\S+)|state\s+is\s+(?P<states>\w+(?:\s+or\s+\w+)*)"
-    rf"|(?:(?P<steps>steps)|(?:tag\s+(?P<tag>\S.*?)|(?P<metric>\S+))"
-    rf"(?=\s+(?:{_STAT}|last|first|at)\s)(?:\s+(?P<stat>{_STAT}))?"
+    r"|(?:(?P<steps>steps)|(?:tag\s+(?P<tag>\S.*?)|(?P<metric>\S+))(?=\s)"
+    rf"(?P<rows>(?:\s+(?P<stat>{_STAT}))?"
     r"(?:\s+(?P<end>last|first)(?:\s+(?P<count>\d{1,9})\s*(?P<share>%)?)?"
-    r"|\s+at\s+(?P<step>\d{1,18}))?)"
-    rf"\s+(?:(?P<sign><=|>=|==|<|>)\s*(?P<limit>[-+]?{_NUMBER})"
+    r"|\s+at\s+(?P<step>\d{1,18}))?))"
+    rf"(?P<limits>\s+(?:(?P<sign><=|>=|==|<|>)\s*(?P<limit>[-+]?{_NUMBER})"
     rf"|between\s+(?P<low>[-+]?{_NUMBER})\s+and\s+(?P<high>[-+]?{_NUMBER})"
     rf"|within\s+(?P<off>{_NUMBER})\s*(?P<percent>%)?\s+of\s+reference"
-    r"|like\s+last\s+(?P<runs>\d{1,9})\s+good\s+runs))"
+    r"|like\s+last\s+(?P<runs>\d{1,9})\s+good\s+runs))?)"
     r"(?P<if_logged>\s+if\s+logged)?",
     re.ASCII,
 )
@@ -150,7 +151,10 @@ def read_condition(node: Node, known: Known) -> Condition:
             node.complain(f"unknown state {word!r}; one of {', '.join(_STATES)}", hint=hint)
     if parts["metric"] and parts["metric"] not in known.metrics:
         name = clean(parts["metric"])
-        hint = nearest(parts["metric"], known.metrics)
+        mean = f"{name}.mean"
+        near = sorted((m for m in known.metrics if m.startswith(f"{name}.")), key=mean.__ne__)
+        near += [m for w in (name, mean) for m in similar(w, known.metrics, most=1, cutoff=_NEAR)]
+        hint = next(iter(near), None)
         node.complain(f"no metric {name!r} (a tag of the log is written 'tag {name}')", hint=hint)
     if parts["if_logged"] and (states or parts["steps"] or parts["no"] in _LEVELS):
         node.fail("'if logged' goes with a metric, a tag or a rule: every run has this")
@@ -159,6 +163,11 @@ def read_condition(node: Node, known: Known) -> Condition:
 
 
 def _check_numbers(node: Node, parts: Parts) -> None:
+    if parts["metric"] or parts["tag"]:
+        if not parts["rows"]:
+            node.complain("rows missing: add 'last 10', 'max' or 'at 100' behind the name")
+        if not parts["limits"]:
+            node.complain("limit missing: add '> 0.4' or 'between 0 and 1' at the end")
     if parts["count"] and not int(parts["count"]):
         node.fail("0 rows have no value")
     if parts["steps"] and parts["sign"] is parts["low"]:  # both None
@@ -290,11 +299,9 @@ def _values_of(runs: Iterable[JudgedRun], info: TagInfo, parts: Parts) -> Iterat
     """Yield one number of each of the other runs that have it."""
     for run in runs:
         tag = counterpart(info, run.infos)
-        try:
+        with suppress(NotMeasuredError):
             if tag is not None:
                 yield measured(run, tag, parts)[0]
-        except NotMeasuredError:
-            continue
 
 
 def measured(run: JudgedRun, tag: str, parts: Parts) -> tuple[float, int, int]:
@@ -344,10 +351,8 @@ def _rows(steps: np.ndarray, parts: Parts, name: str) -> slice:
 
 
 def left_out(runs: Sequence[JudgedRun]) -> dict[RunKey, str]:
-    """Which runs nothing is learned from, and why. The good others may be on watch.
-
-    Files that were just copied look live: a live run counts if none of its job got further.
-    """
+    """Which runs nothing is learned from, and why. The good others may be on watch. Files that were
+    just copied look live: a live run counts if none of its job got further."""
     most = dict[tuple[str, str, str], int]()
     found = {}
     for run in runs:
@@ -369,8 +374,7 @@ def _last_step(run: JudgedRun) -> int:
 
 
 def job_of(run: JudgedRun) -> tuple[str, str, str]:
-    """Key that runs of one job share: framework, algorithm, and the name of their directory or file
-    without seed and date."""
+    """Framework, algorithm, and name without seed and date, which runs of one job share."""
     path = run.data.path
     known = run.recognition
     name = folded_name(clean(path.stem if path in run.data.files.sources else path.name))
@@ -442,14 +446,12 @@ def _rounded(x: float, *, up: bool = False) -> str:
 
 def expected(values: FloatArray, direction: Direction, conditions: int) -> Interval:
     """Where the next runs will be, by the values (n,) of good runs that differ in their seed.
-
     The prediction interval mean ± t s √(1 + 1/n), with Student's t at a chance that is divided by
     all that is asked of the runs to come (Hahn 1970, "Additional factors for calculating prediction
     intervals for samples from a normal distribution", JASA 65, 1668-1676; Bonferroni's inequality):
     few runs make it wide. They do not tell whether a positive quantity spreads by a difference or
     by a factor: its upper limit is the farther of both. Of a metric that should go up only a low
-    value is wrong, of one that should go down a high one. ``conditions``: asked of each run.
-    """
+    value is wrong, of one that should go down a high one. ``conditions``: asked of each run."""
     limits = session_limits().gate
     sides = 1 if direction in _ONE_WAY else 2
     chance = limits.chance / (limits.runs * max(1, conditions) * sides)
@@ -473,10 +475,8 @@ def _predicted(values: FloatArray, chance: float) -> tuple[float, float]:
 
 @lru_cache(maxsize=256)
 def student(chance: float, freedom: int) -> float:
-    """The value that Student's t exceeds with a chance below a half; ``freedom``: 1 or more.
-
-    Its distribution is a finite sum (Abramowitz and Stegun, 26.7.3 and 26.7.4), halved down here.
-    """
+    """The value that Student's t exceeds with a chance below a half; ``freedom``: 1 or more. Its
+    distribution is a finite sum (Abramowitz and Stegun, 26.7.3 and 26.7.4), halved down here."""
     low = 0.0
     high = math.pi / 2
     for _ in range(100):

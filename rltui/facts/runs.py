@@ -289,7 +289,9 @@ def calm_words(run: JudgedRun) -> str:
     if Level.UNSURE in verdict.categories.values():
         titles = [i.title for t, i in run.infos.items() if verdict.tag_level(t) is Level.UNSURE]
     if not titles:
-        return "no finding" if run.verdict.crash is not None else "nothing to report"
+        if verdict.crash is None:
+            return "nothing to report"
+        return "no other finding" if verdict.exit_level >= Level.WATCH else "no finding"
     more = f" and {len(titles) - _MOST_UNSURE} more" if len(titles) > _MOST_UNSURE else ""
     word = "not sure" if verdict.has_ended else "not yet sure"
     return f"{word}: {sentences.listed(titles[:_MOST_UNSURE])}{more}"

@@ -126,10 +126,12 @@ def facts(evidence: Evidence) -> dict[str, Fact]:
         return dict(evidence.facts)
     row = evidence.row
     side = evidence.side
-    limit = numbers.plain(math.nan if evidence.threshold is None else evidence.threshold)
+    limit = math.nan if evidence.threshold is None else evidence.threshold
     if side is Side.BOTH:  # limits of equal size: the one that the value is beyond
         below = evidence.value is not None and evidence.value < 0
-        side, limit = (Side.LOW, f"-{limit}") if below else (Side.HIGH, limit)
+        side, limit = (Side.LOW, -abs(limit)) if below else (Side.HIGH, abs(limit))
+    sign, word = ("≥", "below") if side is Side.LOW else ("≤", "above")
+    ends = {"bound": f"{sign} {numbers.plain(limit)}", "past": f"{word} {numbers.plain(limit)}"}
 
     has_before = evidence.has_before and math.isfinite(row["before"])
     before = numbers.plain(row["before"])
@@ -139,8 +141,7 @@ def facts(evidence: Evidence) -> dict[str, Fact]:
         "when": "now" if evidence.newest else f"at step {numbers.step(row['step'])}",
         "from": f"{before} → " if has_before else "",
         "was": f"; the value before was {before}" if has_before else "",
-        "bound": ("≥ " if side is Side.LOW else "≤ ") + limit,
-        "past": ("below " if side is Side.LOW else "above ") + limit,
+        **(ends if math.isfinite(limit) else {}),
         **evidence.facts,
     }
     if evidence.latest is None:

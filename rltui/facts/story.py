@@ -18,7 +18,7 @@ from rltui.facts.checks import CheckItem, check_items
 from rltui.facts.findings import FindingRow, diagnosed_in, finding_rows
 from rltui.facts.runs import newest_log
 from rltui.health.model import Diagnosis, Finding, Move, Suspect, lead_of
-from rltui.health.symptoms import SETTING_CHANGED, Harm, symptoms
+from rltui.health.symptoms import SETTING_CHANGED, Harm, symptom_of, symptoms
 from rltui.session import JudgedRun
 
 if TYPE_CHECKING:
@@ -182,8 +182,7 @@ def _lone(run: JudgedRun, row: FindingRow) -> Story:
     no symptom knows."""
     finding = row.finding
     level = finding.level if finding.fires else Level.OK
-    name = finding.rule, finding.metric, finding.title
-    shown = next((s for s in symptoms().values() if s.shown_by(*name)), None)
+    shown = symptom_of(finding.rule, finding.metric, finding.title)
     lead = None
     if shown is not None and finding.error is None:
         lead = Diagnosis(shown, level, (finding,), finding.since_step, finding.until_step)

@@ -53,6 +53,7 @@ def action(story: Story) -> str:
     if setting is not None and top is not None and not top.is_over:
         known = {
             "setting": in_sentence(story.run.infos[setting.tag].title),
+            "turn": "Lower" if setting.after > setting.before else "Raise",
             "before": numbers.plain(setting.before),
             "step": numbers.step(setting.step),
         }

@@ -175,7 +175,10 @@ def _consequences(story: Story) -> Iterator[Clause]:
         yield from _others(story)
     since = None if _is_end(story) else story.onset or 0
     courses = (_course(run, tag, since) for tag in outcome_tags(run) if tag not in own_tags)
-    yield from _listed("; ", filter(None, courses), 3)
+    joint = "; "
+    if (since or 0) > (run.data.first_step or 0):
+        joint += f"since {'then' if run.verdict.crash is None else numbers.step(since)} "
+    yield from _listed(joint, filter(None, courses), 3)
     if story.crash is None:
         yield from _others(story)
         if run.verdict.crash is not None:

@@ -42,7 +42,7 @@ _VALUE = re.compile(
 #: What parts a name from those before it, and from the numbers before it.
 _BEFORE = re.compile(rb"[^\n,;|:={}\[\]\x80-\xff]*$")
 _NUMBER = re.compile(rb".*(?:^|[ \t])[-+]?[\d.][\w.%/+-]*[ \t]", re.DOTALL)
-_TEXT = rb'"(?:[^"\\]|\\.)*"'
+_TEXT = rb'"[^"\\]*(?:\\.[^"\\]*)*"'
 _ROW = rb'\{"run":%s,"tag":%s,"step":-?\d+,"wall_time":[^,]+,"value":' % (_TEXT, _TEXT)
 #: (first bytes, what they are of); the columns of an export are those of ``CSV_HEAD`` in
 #: ``rltui.output.points``, and the keys of its JSON lines.
@@ -67,7 +67,7 @@ class LastLine(Decoder):
     _may_hold_rows = False
     """Whether rows may wait for a further line, which :meth:`_close` gives."""
     _finished = False
-    """Whether :meth:`finish` gave points."""
+    """Whether :meth:`finish` gave points, or took some back."""
 
     def __init__(self) -> None:
         self._notes = NoteBook()
@@ -171,7 +171,7 @@ class LastLine(Decoder):
         ended = copy.deepcopy(self)  # the line may go on after all
         decoded = ended._feed(b"\n", more=False) if line else Decoded()
         decoded = decoded.then(ended._close())
-        self._finished = bool(blocks_in(decoded.items))
+        self._finished = decoded.replaces or bool(blocks_in(decoded.items))
         if self._finished:
             return decoded
         # the program may just be writing it: no reason to worry

@@ -69,7 +69,7 @@ class SeriesCsv(Format):
             return _SCALARS in path.parts[:-1]
         # an epoch that counts from 0 or 1, and a step that rises
         table = np.array(rows, np.float64)
-        rises = np.diff(table, axis=0)
+        rises = np.diff(table[:, :2], axis=0)
         counts = table[0, 0] in (0, 1) and np.isin(rises[:, 0], (0, 1)).all()
         by_epochs = len(rows) >= _LEAST and counts and (rises[:, 1] > 0).all()
         return bool(by_epochs) or any(map(_D3RLPY.fullmatch, path.parts[:-1]))
@@ -111,21 +111,22 @@ class SeriesCsvDecoder(LastLine):
     def __init__(self, tag: str) -> None:
         super().__init__()
         self._tag = clean_tag(tag)
-        self._rows: FloatArray = _NO_ROWS
-        """(n, 2) steps and values of this call."""
+        self._rows: list[FloatArray] = []
+        """(n, 2) steps and values of this call, of lines one after the other."""
         self._count = 0
         """Rows so far of one number each."""
 
     def _feed(self, data: bytes, *, more: bool) -> Decoded:
-        self._rows = _NO_ROWS
+        self._rows = [_NO_ROWS]
         self._cut(data)
-        rows = self._rows[np.abs(self._rows[:, 0]) < _STEPS]
+        every = np.concatenate(self._rows)
+        rows = every[np.abs(every[:, 0]) < _STEPS]
         walls = np.full(len(rows), np.nan)
         block = Block((self._tag,), rows[:, 0].astype(np.int64), walls, rows[:, 1:])
         return Decoded(
             (block,) if len(rows) else (),
             notes=self._notes.take(),
-            records=len(self._rows),
+            records=len(every),
             steps_are_row_numbers=self._count > 0,
         )
 
@@ -136,7 +137,7 @@ class SeriesCsvDecoder(LastLine):
             for size in (2, 3):
                 plain = plain_cells(lines, size)
                 if plain is not None and plain[1] is None:
-                    self._rows = plain[0][:, -2:]
+                    self._rows.append(plain[0][:, -2:])
                     return end
 
         rows = []
@@ -150,7 +151,7 @@ class SeriesCsvDecoder(LastLine):
                 self._notes.add(offset, "line is too long" if long else "broken line")
             offset += len(line) + 1
 
-        self._rows = np.array(rows, np.float64).reshape(-1, 2)
+        self._rows.append(np.array(rows, np.float64).reshape(-1, 2))
         return end
 
     def _row(self, line: bytes) -> tuple[float, float] | None:

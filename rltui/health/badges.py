@@ -100,11 +100,11 @@ def doubt(info: TagInfo, series: Series, judgement: Judgement) -> str:
     if judgement.level is Level.UNKNOWN:
         return ""
     if is_outside(last, judgement.low, judgement.high):
-        return "the newest value is outside its range, not yet sure enough for a finding"
+        return "the newest value is outside its range, not yet certain"
     if not math.isfinite(last):
         return "the newest value is not finite"
     if judgement.pending:
-        return "its newest rows are beyond a limit, not yet sure enough for a finding"
+        return "its newest rows are beyond a limit, not yet certain"
     newest = sorted(series.values[-FEW:].tolist())
     now = newest[len(newest) // 2] * info.sign
     limits = _doubts()

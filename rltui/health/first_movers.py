@@ -116,7 +116,8 @@ def _jump(series: Series, step: int, upwards: bool) -> Move | None:
     jumped = (grown & (old != 0)) if upwards else (grown | (ratio <= 1 / limits.factor))
     # a schedule that ends at 0 gets there in steps as large as the ones before
     rise = np.abs(new) - np.abs(old)
-    is_largest = np.append(True, rise[1:] < np.minimum.accumulate(rise)[:-1])
+    falls = np.minimum.accumulate(rise)[:-1]
+    is_largest = np.append(True, rise[1:] < (1 + limits.same) * falls)
     # and a warm-up goes on at its pace
     goes_on = np.append(rise[1:], 0.0) >= (1 - limits.same) * rise
     jumped &= np.where(rise < 0, is_largest, ~goes_on)

@@ -153,6 +153,9 @@ def _values(case: Evaluation, level: Level, names: frozenset[str]) -> dict[str, 
     """The numbers of these names for a level, at the newest row."""
     signal = case.signals.get(level)
     low, high = _limits(case, level)
+    has_limits = signal is not None and (signal.low is not None or signal.high is not None)
+    if has_limits and low is high is None:
+        return {}  # a limit that is none at this row: of a best below zero there is no share
     facts = {} if signal is None else signal.facts
     values: dict[str, float | None] = {n: finite(facts[n][-1]) for n in names if n in facts}
     # a parameter of that name is what the words speak of: of a quotient, not of its dividend

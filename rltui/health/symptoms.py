@@ -157,6 +157,11 @@ class Symptom(NamedTuple):
         return self._replace(**{k: v for k, v in other._asdict().items() if v and k != "kinds"})
 
     @property
+    def whole_advice(self) -> str:
+        """The advice, and the one before there is a row to go back to."""
+        return f"{self.advice} At the start: {self.at_start}" if self.at_start else self.advice
+
+    @property
     def checks(self) -> tuple[Check, ...]:
         """All there is to check, in order."""
         return self.first + self.then
@@ -217,6 +222,11 @@ class Knowledge(NamedTuple):
 def symptoms() -> Mapping[str, Symptom]:
     """All symptoms by id, causes before effects. Raises DocumentError."""
     return knowledge().symptoms
+
+
+def symptom_of(rule: str, metric: str | None, title: str) -> Symptom | None:
+    """The first symptom that such a finding shows by itself."""
+    return next((s for s in symptoms().values() if s.shown_by(rule, metric, title)), None)
 
 
 def knowledge() -> Knowledge:

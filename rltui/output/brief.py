@@ -136,7 +136,7 @@ def _run_told(number: int, run: Mapping[str, Any], state: str = "") -> RunText:
         asked.add(story["next"])
         told.line("    the log says: ", filter(None, [story.get("log_says")]), 20 * place + 2)
     told.line("  ", filter(None, [run["seam"]]), 13)
-    told.line("  unusual but harmless: ", run["odd"], 14)
+    told.line("  unusual: ", run["odd"], 14)
     wanted = run["not_judged"][:_WANTED]
     left = len(run["not_judged"][_WANTED:])
     more = [f"{left} more"] if left else []

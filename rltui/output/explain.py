@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from itertools import chain, pairwise
 from typing import Any
 
@@ -21,7 +21,7 @@ from rltui.facts import sentences
 from rltui.health.model import Limit
 from rltui.health.rule import OF_RUN, Number, Rule, Variant
 from rltui.health.rules import why_unread
-from rltui.health.symptoms import symptoms
+from rltui.health.symptoms import symptom_of, symptoms
 from rltui.output.json_text import fields_of
 
 _WIDTH = 78
@@ -135,7 +135,7 @@ def _described(
         rule = rules[name]
         document["rule"] = {
             **fields_of(rule, ("id", "title", "category", "meaning")),
-            "variants": [_variant(v) for v in rule.variants],
+            "variants": [_variant(rule.id, v) for v in rule.variants],
             "where": f"{rule.path.name}:{rule.line}",
         }
 
@@ -154,7 +154,8 @@ def _described(
                 }
                 for c in symptom.checks
             ],
-            **fields_of(symptom, ("causes", "advice", "explains", "source")),
+            **fields_of(symptom, ("causes", "explains", "source")),
+            "advice": symptom.whole_advice,
         }
 
     return document
@@ -205,8 +206,10 @@ def _readers(
     ]
 
 
-def _variant(variant: Variant) -> Json:
-    """The conditions and parameters of one variant of a rule."""
+def _variant(rule: str, variant: Variant) -> Json:
+    """The conditions and parameters of one variant of a rule, and what helps against the symptom
+    that it shows."""
+    symptom = symptom_of(rule, variant.metrics[0], variant.title)
     when = variant.when
     words = list[str]()
     for word in OF_RUN:
@@ -227,6 +230,7 @@ def _variant(variant: Variant) -> Json:
         watch=set_for.get("watch", {}),
         bad=set_for.get("bad", {}),
         sources=dict(variant.sources),
+        advice=symptom.whole_advice if symptom is not None else variant.advice,
     )
 
 
@@ -264,17 +268,7 @@ def explain_text(document: Json, *, reasons: bool = False) -> str:
     if "metric" in document:
         lines += _metric_lines(document["metric"], document["logged_as"], reasons)
 
-    # Entries that are the same for several frameworks stand together.
-    groups: dict[tuple[object, ...], list[Json]] = {}
-    for entry in document.get("tags", ()):
-        same = ("metric", "title", "unit", "sign", "direction", "meaning", "guessed")
-        groups.setdefault(tuple(entry[k] for k in same), []).append(entry)
-
-    shown = document.get("metric", {}).get("meaning")
-    for group in groups.values():
-        if reasons or group[0]["meaning"] != shown or len(groups) > 1:
-            lines += _tag_lines(group, document["rules"], reasons)
-
+    lines += _meanings(document, reasons)
     if "rule" in document:
         lines += _rule_lines(document["rule"], reasons)
     if "symptom" in document:
@@ -287,6 +281,46 @@ def explain_text(document: Json, *, reasons: bool = False) -> str:
         lines += ["", *wrap(f"judged by no rule: {document['unread']}", _WIDTH)]
 
     return "\n".join(lines).strip("\n") + "\n"
+
+
+def _meanings(document: Json, reasons: bool) -> list[str]:
+    """Lines on the meanings of a tag: that of frameworks that write more of the name itself, or of
+    most of them, and who has another."""
+    # Entries that are the same for several frameworks stand together.
+    groups: dict[tuple[object, ...], list[Json]] = {}
+    for entry in document.get("tags", ()):
+        same = ("metric", "title", "unit", "sign", "direction", "meaning", "guessed")
+        groups.setdefault(tuple(entry[k] for k in same), []).append(entry)
+
+    lines: list[str] = []
+    shown = document.get("metric", {}).get("meaning")
+
+    def rank(group: list[Json]) -> tuple[object, ...]:
+        patterns = {(entry["matched_by"] or "").partition(" ")[2] for entry in group}
+        own = max((len(p) for p in patterns if document["name"].endswith(p)), default=0)
+        return not group[0]["metric"], -own, -len(group)
+
+    ranked = sorted(groups.values(), key=rank)
+    first, *others = ranked or [[]]
+    told = {shown}
+    many = any(group[0]["metric"] for group in others) and not (reasons or shown)
+    if many:
+        lines += wrap(
+            f"{document['name']}, most likely: {first[0]['title']}; "
+            "--framework NAME explains another, --reasons all",
+            _WIDTH,
+        )
+    for group in ranked:
+        entry = group[0]
+        if many and entry["metric"] and group is not first:
+            title = f"{entry['title']} ({entry['metric']}): {', '.join(_holders(group))}"
+            lines += ["", *wrap(title, _WIDTH)]
+            if entry["meaning"] not in told:
+                lines += [f"  {line}" for line in wrap(entry["meaning"], _WIDTH - 2)]
+        elif reasons or entry["meaning"] != shown or others:
+            lines += _tag_lines(group, document["rules"], reasons)
+        told.add(entry["meaning"])
+    return lines
 
 
 def _facts(facts: Iterable[tuple[str, str]], indent: int = 2, name: int = 11) -> list[str]:
@@ -317,14 +351,19 @@ def _metric_lines(metric: Json, logged: list[Json], reasons: bool) -> list[str]:
     return lines
 
 
+def _holders(group: list[Json]) -> list[str]:
+    """The frameworks of tags, then what runs of no known one there are."""
+    named = [x["framework"] for x in group if x["framework"] != GENERIC]
+    kinds = ", ".join(kind for x in group for kind in x["scenarios"])
+    nameless = f"no known framework ({kinds})" if kinds else "no known framework"
+    return named if len(named) == len(group) else [*named, nameless]
+
+
 def _tag_lines(group: list[Json], rules: Mapping[str, str], reasons: bool) -> list[str]:
     """Lines on a tag: its meaning, who logs it, how its name is known, and which rules read it."""
     entry = group[0]
-    own = [x for x in group if x["framework"] == GENERIC]
-    kinds = ", ".join(kind for x in own for kind in x["scenarios"])
     if entry["metric"] is None:
-        where = f" of kind {kinds}" if kinds else ""
-        text = f"In runs of no known framework{where} it means nothing by its name: it is shown "
+        text = f"In runs of {_holders(group)[-1]} it means nothing by its name: it is shown "
         return ["", *wrap(f"{text}under {entry['category']}, and no rule judges it.", _WIDTH)]
 
     unit = f", {entry['unit']}" if entry["unit"] else ""
@@ -333,26 +372,19 @@ def _tag_lines(group: list[Json], rules: Mapping[str, str], reasons: bool) -> li
     if entry["sign"] < 0:
         lines.append("  logged with the opposite sign")
 
-    return lines + _facts(_tag_facts(group, f" ({kinds})" if kinds else "", rules, reasons))
-
-
-def _tag_facts(
-    group: list[Json], kinds: str, rules: Mapping[str, str], reasons: bool
-) -> Iterator[tuple[str, str]]:
-    names = [x["framework"] for x in group if x["framework"] != GENERIC]
-    names += [f"no known framework{kinds}"] if len(names) < len(group) else []
-    yield "holds for", ", ".join(names)
-    if not reasons:
-        patterns = dict.fromkeys(x["matched_by"].partition(" ")[2] for x in group)
-        yield "matched by", ", ".join(patterns)
-
-    yield "better", _BETTER[group[0]["direction"]]
-    yield "guessed", sentences.GUESSED if group[0]["guessed"] else ""
+    matched = [x["matched_by"] for x in group]
+    patterns = dict.fromkeys(where.partition(" ")[2] for where in matched)
     read = dict.fromkeys(rule for x in group for rule in x["rules"])
-    yield "judged by", ", ".join(f"{rules[rule]} ({rule})" for rule in read) or "no rule"
-    if reasons:
-        yield from (("matched by", x["matched_by"]) for x in group)
-        yield "source", group[0]["source"]
+    facts = [
+        ("holds for", ", ".join(_holders(group))),
+        ("matched by", "" if reasons else ", ".join(patterns)),
+        ("better", _BETTER[entry["direction"]]),
+        ("guessed", sentences.GUESSED if entry["guessed"] else ""),
+        ("judged by", ", ".join(f"{rules[rule]} ({rule})" for rule in read) or "no rule"),
+        *(("matched by", where) for where in matched if reasons),
+        ("source", entry["source"] if reasons else ""),
+    ]
+    return lines + _facts(facts)
 
 
 def _rule_lines(rule: Json, reasons: bool) -> list[str]:
@@ -374,7 +406,7 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
             ("reads", read if read != before or reasons else ""),
             ("for", variant["applies"]),
             ("limits", ", ".join(limits)),
-            ("check", "" if shared else variant["advice"]),
+            ("next step", "" if shared else variant["advice"]),
         ]
         lines += _facts(facts)
         if reasons:
@@ -388,7 +420,7 @@ def _rule_lines(rule: Json, reasons: bool) -> list[str]:
     if not rule["variants"]:
         return lines
     if shared:
-        lines += ["", *_facts([("check", rule["variants"][0]["advice"])], 0)]
+        lines += ["", *_facts([("next step", rule["variants"][0]["advice"])], 0)]
     hint = "" if reasons else "; --reasons shows them"
     return [*lines, "", f"rules.override changes the parameters{hint}"]
 

@@ -222,7 +222,7 @@ class _Page:
         with run.isolate_faults(NOT_SHOWN):
             parts += self._stories()
             odd = [_text(f"{run.infos[tag].title} {words}") for tag, words in odd_facts(run)]
-            parts += self._section("Unusual but harmless", _list(odd, "of them"))
+            parts += self._section("Unusual", _list(odd, "of them"))
         with run.isolate_faults(NOT_SHOWN):
             parts += self._tabs()
         with run.isolate_faults(NOT_SHOWN):

@@ -21,11 +21,12 @@ from rltui.facts.checkpoint import checkpoint_fields
 from rltui.facts.checks import check_items
 from rltui.facts.reward import ceiling_of
 from rltui.facts.runs import last_lines, why_unknown
-from rltui.facts.story import Story, stories
+from rltui.facts.story import Story, stories, story_of
+from rltui.facts.verdict_sentence import verdict_sentence
 from rltui.health.model import Diagnosis, Finding
 from rltui.output.json_text import fields_of, finite
 from rltui.output.markdown import without_mentions
-from rltui.output.text_report import event_words
+from rltui.output.text_report import event_words, verdict_words
 from rltui.output.verdict_types import (
     CheckDocument,
     DiagnosisDocument,
@@ -40,12 +41,14 @@ from rltui.output.verdict_types import (
     UnsureDocument,
 )
 from rltui.session import JudgedRun, Session
-from rltui.session.event import Event
+from rltui.session.event import Event, EventKind
 from rltui.session.hook import Message
 from rltui.session.notes import note_on
 
 #: Last lines of the log of a run that died.
 _TAIL_LINES = 20
+#: The advice where nothing is wrong.
+_NOTHING = "Nothing to do."
 #: What a snapshot says of the meaning of a tag.
 _METRIC = ("metric", "title", "category", "unit", "direction", "guessed")
 
@@ -140,7 +143,7 @@ def _entry(run: JudgedRun) -> Json:
         "reference": report.reference if report else None,
         "note": note_on(run),
         "sources": [_source(s, run.data.files.notes) for s in run.data.files.sources.values()],
-        "findings": [_finding(f) for f in report.findings] if report else [],
+        "findings": [_finding(run, f) for f in report.findings] if report else [],
         "diagnoses": [_diagnosis(story, d) for story in stories(run) for d in story.diagnoses],
         "last_good_checkpoint": checkpoint_fields(run),
         "first_movers": [
@@ -231,7 +234,7 @@ def test_message() -> Message:
         "level": "watch",
         "state": "firing",
         "evidence": {},
-        "advice": "Nothing to do.",
+        "advice": _NOTHING,
     }
     return Message("test", json.dumps(document), text)
 
@@ -239,20 +242,26 @@ def test_message() -> Message:
 def event_line(event: Event, words: str = "") -> str:
     """One change of the verdict, ``rltui.event/1``, told in ``words`` if given: one line of strict
     JSON."""
+    run = event.run
     document = {
         "schema": "rltui.event/1",
-        "run": event.run.key.name,
+        "run": run.key.name,
         "event": event.kind.value,
         "text": words or event_words(event),
-        "cause": story_words.cause_words(event.run, event.finding) or None,
-        **_finding(event.finding),
+        "cause": story_words.cause_words(run, event.finding) or None,
+        **_finding(run, event.finding),
     }
+    if not event.kind.is_of_finding:
+        document["advice"] = verdict_sentence(run).action or _NOTHING
+        if event.kind is not EventKind.GOAL:
+            document["summary"] = verdict_words(run)
     return json.dumps(finite(document), allow_nan=False)
 
 
-def _finding(finding: Finding) -> Json:
-    """One fact about one tag, with the numbers on which it rests."""
+def _finding(run: JudgedRun, finding: Finding) -> Json:
+    """One fact about one tag, with the numbers on which it rests, and the action of its story."""
     evidence = finding.evidence
+    story = story_of(run, finding)
     others, peak = evidence.others, evidence.worst
     document = fields_of(
         finding,
@@ -265,6 +274,7 @@ def _finding(finding: Finding) -> Json:
             **fields_of(evidence, ("statistic", "value", "threshold", "step_first", "step_last")),
         },
         summary=sentences.summary(finding),
+        advice=finding.advice if story is None else story_words.action(story),
     )
 
     return document | ({"error": finding.error} if finding.error else {})

@@ -66,8 +66,12 @@ def run_words(run: JudgedRun) -> str:
     """Badge, name, progress and what is wrong, in one line."""
     badge = _GLYPHS.badge(run.verdict.mark)
     standing = _standing(run)
-    words = verdict_sentence(run).words(_SENTENCE)
-    return f"{badge} {run.name}{standing}: {words}"
+    return f"{badge} {run.name}{standing}: {verdict_words(run)}"
+
+
+def verdict_words(run: JudgedRun) -> str:
+    """The verdict on a run in a sentence of a report."""
+    return verdict_sentence(run).words(_SENTENCE)
 
 
 def standing_words(run: JudgedRun) -> str:
@@ -162,9 +166,10 @@ def event_words(event: Event) -> str:
     run = event.run
     finding = event.finding
     if event.kind is EventKind.GOAL:
-        words = verdict_sentence(run).words(_SENTENCE)
         badge = _GLYPHS.badge(run.verdict.mark)
-        return f"{badge} {run.name}: goal reached, {sentences.summary(finding)}; {words}"
+        return (
+            f"{badge} {run.name}: goal reached, {sentences.summary(finding)}; {verdict_words(run)}"
+        )
     if not event.kind.is_of_finding:
         return run_words(run)
     glyph = _GLYPHS.over
@@ -208,7 +213,7 @@ def _verdict_lines(run: JudgedRun) -> list[str]:
         return [*lines, "    no row of metrics; the log ends with", *(f"      | {x}" for x in tail)]
 
     if report.findings:
-        lines.insert(0, f"    {verdict_sentence(run).words(_SENTENCE)}")
+        lines.insert(0, f"    {verdict_words(run)}")
     if words := seams.seam_words(run):
         lines.append(f"    {words}")
     lines += [

@@ -65,9 +65,10 @@ class FindingDocument(TypedDict):
     evidence: Json
     """``statistic``, ``value``, ``threshold``, ``step_first``, ``step_last``, and more by rule."""
     summary: str
-    """The finding in a sentence, with numbers."""
+    """The finding in a sentence, with numbers; of an event about a whole run, its verdict."""
     advice: str
-    """Next step; "" where no rule says it."""
+    """Next step for its story, as on screen, else that of its rule; "Nothing to do." of a run that
+    is well."""
 
 
 class FindingReference(TypedDict):

@@ -90,6 +90,8 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         self._from_picker = from_picker
         self._input_times = InputTimes(session.clock)
         self.failure: RltuiError | None = None
+        self.undelivered: list[str] = []
+        """Troubles with messages at the end."""
         self._replaced: set[Path] = set()
         """Logdirs of which a notice said that they are read at another address."""
         times = self._input_times
@@ -117,7 +119,7 @@ class RltuiApp(SessionApp, places=EVERYWHERE):
         if self.failure is None:
             self.remember()
         self.session.stop()
-        self._alerts.close()
+        self.undelivered = self._alerts.close(hurried=bool(self.return_code))
         gc.enable()
 
     async def on_event(self, event: events.Event) -> None:

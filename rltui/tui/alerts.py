@@ -54,10 +54,14 @@ class Alerts:
             self._app.bell()
             self._app.write_terminal(notification(event_words(loud[0]) + more, os.environ))
 
-    def close(self) -> None:
-        """Wait shortly for messages that the hook has not received yet."""
+    def close(self, *, hurried: bool) -> list[str]:
+        """Wait shortly for messages that the hook has not received yet, shorter when ``hurried``;
+        returns what went wrong meanwhile, which no notice shows."""
+        said: list[str] = []
         if self._hook is not None:
-            self._hook.close(_LAST_S)
+            self._hook.trouble = said.append
+            self._hook.close(_LAST_S / 2 if hurried else _LAST_S)
+        return said
 
     def _complain(self, text: str) -> None:
         """Show a notice. Called on the thread of the hook; the loop may be closed already."""

@@ -39,6 +39,7 @@ def test_the_first_story_is_read_with_its_own_next_step() -> None:
     [
         ((NAN,), (True, True, True)),
         ((Failure(("nan",), 0, 12_000),), (True, False, True)),
+        ((Failure(("nan",), 12_900, 14_000),), (True, False, True)),
         ((Failure(("truncation_high",), 0, 13_000),), (False, False, False)),
         ((Failure(("truncation_high",), 0, 99_999), NAN), (True, True, True)),
     ],
@@ -58,6 +59,23 @@ def test_a_failure_that_is_only_evidence_of_the_first_story_is_within_it_and_not
     found = score(Case("a", "made", Path("a"), (NAN,)), text, TITLES)
     assert (found.named, found.within) == (False, True)
     assert not score(Case("a", "made", Path("a"), (NAN,)), text, {}).within
+
+
+def test_how_a_run_ended_is_no_story_of_its_metrics_and_one_of_the_whole_run_has_no_step() -> None:
+    text = TEXT.replace("[not_finite] since 12.5k (certain 13,000)", "[crashed] since 20k")
+    found = score(
+        Case("a", "made", Path("a"), (Failure(("truncation_high",), 5, 9),)), text, TITLES
+    )
+    assert (found.named, found.step, found.next, found.stop) == (True, True, True, False)
+    assert score(Case("calm", "made", Path("calm")), text, TITLES).stop
+
+
+def test_a_failure_that_ended_is_named_as_over_where_there_is_no_story() -> None:
+    over = Failure(("truncation_high",), 2, 4, is_over=True)
+    text = "  unusual: truncation 2 times, last 3 to 12, over\n"
+    for told_of, named in ((text, True), (text + TEXT, False), (TEXT, False)):
+        found = score(Case("a", "made", Path("a"), (over,)), told_of, TITLES)
+        assert (found.named, found.step, found.next) == (named, named, named)
 
 
 def test_an_action_needs_all_its_phrases() -> None:

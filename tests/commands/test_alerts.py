@@ -11,7 +11,7 @@ import pytest
 from rltui.commands.verbs import Exit
 from tests.commands.conftest import Cli
 from tests.servers import Inbox, receiving
-from tests.tables import cases
+from tests.tables import cases, table
 
 
 @pytest.fixture(autouse=True)
@@ -36,8 +36,9 @@ def test_two_commands_to_a_tested_message(cli: Cli, file: Path, inbox: Inbox) ->
     assert added.code == Exit.OK
     assert added.out.endswith(f"1 target in {file}\n")
     tested = cli("alerts", "test")
-    assert (tested.code, tested.out) == (Exit.OK, f"{inbox.url[:-6]}***: delivered\n")
-    ((_, body),) = inbox.bodies
+    assert (tested.code, tested.out) == (Exit.OK, f"1  {inbox.url[:-6]}***: delivered\n")
+    ((kind, body),) = inbox.bodies
+    assert kind == "application/json"
     event = json.loads(body)
     assert event["schema"] == "rltui.event/1"
     assert "a test message" in event["text"]
@@ -68,7 +69,6 @@ def test_all_else_in_the_file_stays(cli: Cli, file: Path) -> None:
     file.write_text(before)
     cli("alerts", "add", "https://ntfy.sh/TOPIC")
     cli("alerts", "add", "python3", "mail.py", "me@example.org")
-    cli("alerts", "add", "https://ntfy.sh/TOPIC")
     lines = file.read_text().splitlines()
     assert "  targets: ['https://ntfy.sh/TOPIC', [python3, mail.py, me@example.org]]" in lines
     assert set(before.splitlines()) < set(lines)
@@ -85,6 +85,12 @@ def test_what_cannot_be_done(cli: Cli, file: Path, arguments: str, said: str) ->
     assert not file.exists()
 
 
+def test_two_hooks_of_one_host(cli: Cli, file: Path) -> None:
+    for case in table(__file__)["two_hooks_of_one_host"]:
+        found = cli("alerts", *case["arguments"].split())
+        assert (found.out + found.err).replace(str(file), "FILE") == case["said"]
+
+
 def test_a_target_of_the_environment_is_not_written_into_the_file(
     cli: Cli, file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,6 +98,7 @@ def test_a_target_of_the_environment_is_not_written_into_the_file(
     assert cli("alerts", "list").out == "1  https://ntfy.sh/***: nothing sent yet\n"
     cli("alerts", "add", "https://ntfy.sh/TOPIC")
     assert "OTHER" not in file.read_text()
+    assert "in on_finding or a variable" in cli("alerts", "remove", "2").err
 
 
 def test_doctor_says_whether_messages_are_on(cli: Cli, inbox: Inbox) -> None:
@@ -106,6 +113,7 @@ def test_doctor_says_whether_messages_are_on(cli: Cli, inbox: Inbox) -> None:
 @pytest.mark.parametrize("systemd", [True, False], ids=["systemd", "cron"])
 def test_service(cli: Cli, tmp_path: Path, systemd: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Shown, set up, seen by doctor, removed; by stand-ins of systemctl, loginctl and crontab."""
+    monkeypatch.chdir(tmp_path)
     for name, path in (("_SYSTEMD", "" if systemd else "none"), ("_LINGER", "none")):
         monkeypatch.setattr(f"rltui.commands.alerts.{name}", tmp_path / path)
     monkeypatch.setenv("HOME", str(tmp_path))
@@ -116,10 +124,17 @@ def test_service(cli: Cli, tmp_path: Path, systemd: bool, monkeypatch: pytest.Mo
         (tmp_path / name).chmod(0o755)
     (tmp_path / "tab").write_text("@daily mine\n")
     cli("alerts", "add", "https://ntfy.sh/TOPIC")
-    refused = cli("alerts", "install", "100 %")
+    (tmp_path / "100%").mkdir()
+    refused = cli("alerts", "install", "100%")
     assert (refused.code, "nothing was done" in refused.err) == (Exit.USAGE, True)
     on = "no: loginctl enable-linger" if systemd else "yes, by cron"
     for command, after in (("install 100%", on), ("remove", "no: rltui alerts install LOGDIR")):
+        if systemd and command == "remove":  # what cannot be stopped is still there
+            works = (tmp_path / "systemctl").read_text()
+            (tmp_path / "systemctl").write_text("#!/bin/sh\nexit 1\n")
+            assert cli("alerts", "remove", "--yes").code == Exit.INTERNAL
+            assert [*tmp_path.rglob("rltui-alerts.service")]
+            (tmp_path / "systemctl").write_text(works)
         assert cli("alerts", *command.split(), "--yes").code == Exit.OK
         assert "@daily mine" in (tmp_path / "tab").read_text()
         assert f"after logout {after}" in cli("doctor").out
@@ -135,9 +150,12 @@ def test_a_table_of_cron_that_cannot_be_read_is_left_alone(
     program.chmod(0o755)
     (tmp_path / "tab").write_text("@daily mine\n")
     cli("alerts", "add", "https://ntfy.sh/TOPIC")
-    for command in (["install", "runs"], ["remove"]):
+    for command in (["install", tmp_path], ["remove"]):
         assert cli("alerts", *command, "--yes").code == Exit.INTERNAL
         assert (tmp_path / "tab").read_text() == "@daily mine\n"
+    monkeypatch.setenv("PATH", str(tmp_path / "none"))
+    assert "no service is set up" in cli("alerts", "remove", "--yes").err
+    assert "no systemd of this user, nor crontab" in cli("alerts", "install", tmp_path).err
 
 
 def test_no_secret_is_shown(cli: Cli, file: Path) -> None:

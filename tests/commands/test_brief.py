@@ -49,7 +49,7 @@ def test_the_worst_stands_first_with_onset_and_next_step(cli: Cli) -> None:
     assert "learning rate × 200 at 30, then" in story
     moved = next(line for line in rest if line.startswith("    first moved: "))
     assert moved.startswith("    first moved: learning rate 30; total loss 30; KL to old")
-    assert any(line.startswith("    next: Put the learning rate back to 0.001") for line in rest)
+    assert any(line.startswith("    next: Lower the learning rate back to 0.001") for line in rest)
     assert len(result.out) <= MOST_OF_RUN
 
 

@@ -36,16 +36,24 @@ def test_what_a_user_needs_fits_on_a_screen(cli: Cli, name: str) -> None:
 
 def test_a_name_says_where_it_holds_which_entry_matched_and_what_judges_it(cli: Cli) -> None:
     text = " ".join(cli("explain", "train/kl").out.split())
-    update = text[text.index("(kl.old_new)") :].partition("judged by")[0]
-    assert "omnisafe" in update
-    assert "no known framework (classic-rl)" in update
-    assert "matched by KL, kl, Train/KL" in update
+    assert text.startswith("train/kl, most likely: KL to reference; --framework NAME ")
+    assert cli("explain", "actor/loss").out.startswith("actor/loss, most likely: total loss;")
     assert "no known framework (llm-rl, preference)" in text
-    guess = text[text.index("KL (guessed) (kl.policy_ref)") :]
+    assert "omnisafe, ray-tune, trading, no known framework (classic-rl)" in text
+    assert text.count("matched by") == text.count("judged by") == 1
+    assert "KL (guessed) (kl.policy_ref): no known framework (generic)" in text
+    own = " ".join(cli("explain", "train/kl", "--framework", "omnisafe").out.split())
+    assert "matched by Train/KL better inside its range judged by no update (no_update), " in own
+    guess = " ".join(cli("explain", "train/kl", "--reasons").out.split()).partition("guessed) (")[2]
     assert "holds for no known framework (generic)" in guess
     assert "guessed by its name" in guess
-    assert "judged by no update (no_update), " in guess
-    assert "KL blow-up (kl_blowup)" in guess
+
+
+def test_the_next_step_of_a_rule_is_that_of_its_symptom(cli: Cli) -> None:
+    rule, symptom = (cli("explain", x).out.split() for x in ("truncation_high", "truncation"))
+    told = symptom[symptom.index("step") + 1 : symptom.index("shown")]
+    assert told[:3] == ["Find", "what", "makes"]
+    assert " ".join(told) in " ".join(rule)
 
 
 def test_a_name_that_only_frameworks_know_says_so(cli: Cli) -> None:

@@ -66,6 +66,8 @@ def test_json_lines_have_the_schema() -> None:
     assert (event["schema"], event["event"]) == ("rltui.event/1", "crashed")
     assert event["rule"] == "crashed"
     assert "out of memory" in event["evidence"]["line"]
+    assert event["text"].endswith(f": {event['summary']}")
+    assert event["advice"].startswith("Cap the tokens")
 
 
 @pytest.mark.parametrize("log", ["", "nothing of interest\n" * 100])
@@ -88,6 +90,22 @@ def test_a_choice_that_matches_nothing_is_reported_at_the_start(tmp_path: Path) 
         process.terminate()
         process.communicate(timeout=60)
     assert said == b"rltui: no run matches 'zzz' (--run); 1 run found: one; waiting for one\n"
+    assert process.returncode == 128 + signal.SIGTERM
+
+
+def test_a_signal_leaves_time_to_say_what_was_not_delivered(tmp_path: Path) -> None:
+    config, begun = tmp_path / "config.yaml", tmp_path / "begun"
+    config.write_text(f"hooks: {{targets: [[sh, -c, 'cat; touch {begun}; sleep 60']]}}")
+    command = [sys.executable, "-m", "rltui", "check", "--follow", "--config", str(config), "-"]
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    with subprocess.Popen(command, text=True, **pipes) as process:
+        process.stdin.write(console([*HEALTHY[:80], *(0.8 * 0.8**n for n in range(60))]))
+        process.stdin.flush()
+        while not begun.exists():
+            assert process.poll() is None
+        process.terminate()
+        said = process.stderr.read()
+    assert said.endswith(" not delivered\n")
     assert process.returncode == 128 + signal.SIGTERM
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.hostile import PAYLOADS, every_payload, file_name, write_corpus
+from tests.tables import cases
 from tests.terminal import START_S, Terminal, environment
 from tests.terminal_grammar import faults, line_faults
 
@@ -97,26 +98,9 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("data", "wrong"),
-    [
-        (b"\x1b[?1049h\x1b[2;3H\x1b[1;38;2;1;2;3mx\x1b[0m\r\n", 0),
-        (b"\x1b]52;c;YWJj\x07", 0),
-        (b"\x1b]52;c;?\x07", 1),
-        (b"\x1b]52;c;G1s1bQ==\x07", 1),
-        (b"\x07\x1b]9;rltui: bad\x07\x1b]777;notify;rltui;bad\x07", 0),
-        ("\x1b]9;rltui: \u202e\x07\x1b]9;4;1\x07\x07".encode(), 3),
-        (b"\x1b[5m", 1),
-        (b"\x1b[46;1H", 1),
-        (b"\x1b[?1047h\x1bc", 2),
-        (b"\x1b]8;;x\x1b\\y\x1bP0p\x1b\\", 2),
-        ("\u202ea\x9b5m".encode(), 2),
-        (b"\xff\x07", 2),
-        (b"text \x1b", 1),
-    ],
-)
-def test_the_parser_is_strict(data: bytes, wrong: int) -> None:
-    assert len(faults(data)) == wrong
+@cases(__file__, "printed")
+def test_the_parser_is_strict(data: str, wrong: int) -> None:
+    assert len(faults(data.encode("latin-1"))) == wrong
 
 
 def test_lines_are_all_that_a_verb_prints() -> None:

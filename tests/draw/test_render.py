@@ -141,6 +141,7 @@ def test_a_limit_below_zero_does_not_join_where_no_value_is(values: list[float],
 def test_log_refuses_what_is_not_positive_and_says_so() -> None:
     refused = render(Chart(Curve(X, ENTROPY - 1), log=True), 60, 12, BRAILLE)
     assert LOG_REFUSED in text(refused)
+    assert len(LOG_REFUSED) < 20
     accepted = render(Chart(Curve(X, ENTROPY), log=True), 60, 12, BRAILLE)
     assert LOG_REFUSED not in text(accepted)
     assert "0.01┤" in text(accepted)

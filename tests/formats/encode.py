@@ -61,7 +61,8 @@ def plugin(name: bytes = b"scalars", content: bytes = b"") -> bytes:
 
 
 def simple(tag: bytes, value: float) -> bytes:
-    return field(1, tag) + b"\x15" + struct.pack("<f", value)
+    number = b"\1\0\xa0\x7f" if math.isnan(value) else struct.pack("<f", value)  # it signals
+    return field(1, tag) + b"\x15" + number
 
 
 def float_tensor(tag: bytes, value: float, *, named: bool = True) -> bytes:
@@ -119,7 +120,7 @@ def _add(points: Points, block: Block) -> None:
         kept = points.setdefault(tag, [])
         for row in range(len(block.steps)):
             if not absent[row, column]:
-                value = struct.pack("<d", block.values[row, column])
+                value = struct.pack("<d", block.values[row, column].astype(np.float64))
                 wall = float(block.wall_times[row])
                 kept.append((int(block.steps[row]), -1.0 if math.isnan(wall) else wall, value))
 
@@ -134,11 +135,13 @@ def restarts_of(parts: Iterable[Decoded]) -> list[int]:
     return [i.step for d in parts for i in d.items if isinstance(i, Restart)]
 
 
-def feed_all(decoder: Decoder, data: bytes, *, piece: int | None = None) -> list[Decoded]:
-    """Feed everything, whole or in pieces; the last call promises nothing more."""
+def feed_all(
+    decoder: Decoder, data: bytes, *, piece: int | None = None, more: bool = True
+) -> list[Decoded]:
+    """Feed everything, whole or in pieces; ``more``: all but the last call promise more."""
     size = piece or max(1, len(data))
     starts = range(0, len(data), size)
-    return [decoder.feed(data[i : i + size], more=i + size < len(data)) for i in starts]
+    return [decoder.feed(data[i : i + size], more=more and i + size < len(data)) for i in starts]
 
 
 def reference(data: bytes) -> Points:

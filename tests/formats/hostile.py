@@ -191,6 +191,7 @@ _DOCUMENT: dict[str, Make] = {
     "unended": _same(b'{"step": 1, "loss": 1},', b'{"log_history": ['),
     "brackets": _same(b"}", b'{"log_history": ['),
     "backslashes": _same(b"\\", b'{"log_history": ["'),
+    "text": _same(b"p", b'{"log_history": ["', b'"]}}'),
     "columns": lambda size: json.dumps(
         {"loss": [0.5] * (size // 10), "reward": [1] * (size // 6)}
     ).encode(),

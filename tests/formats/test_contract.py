@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rltui.formats import FORMATS
+from rltui.formats import FORMATS, line_decoder
 from rltui.formats.base import Belonging, Format
 from tests.formats import contract, encode
 from tests.formats.sample import Sample, samples
@@ -74,6 +74,12 @@ def test_split_at_every_byte_gives_the_same_points(sample: Sample) -> None:
         decoder = _decoder(sample)
         parts = [decoder.feed(data[:cut], more=cut % 2 == 1), decoder.feed(data[cut:])]
         assert encode.points_of(parts) == whole, cut
+
+
+@ALL
+def test_a_line_may_end_in_a_long_piece(sample: Sample, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(line_decoder, "_SEAM", 8)
+    assert points(sample, sample.data, 50) == points(sample, sample.data)
 
 
 @each(s for s in SAMPLES if not (s.late or s.form.document))

@@ -38,7 +38,7 @@ HUNGRY = (
     ),
     *("csv newlines", "csv empty rows", "csv unended cells", "csv_series rows", "wandb one step"),
     *("wandb stats once", "swanlab keys once", "console dict keys once", "json empty objects"),
-    *("trainer_state keys once", "json lists by name"),
+    *("trainer_state keys once", "trainer_state text", "json lists by name", "json text"),
 )
 
 

@@ -60,40 +60,16 @@ def test_plausible_times_are_wall_times(key: str) -> None:
     assert set(values(f'{{"step": 1, "{key}": 12.5, "a": 1}}\n')) == {key, "a"}
 
 
-@pytest.mark.parametrize(
-    "line",
-    [
-        b'{"step": 1' + b"0" * 400 + b', "a": 1}',
-        b'{"step": true, "a": 1}',
-        b'{"step": "7th", "a": 1}',
-        b'{"step": NaN, "a": 1}',
-        b'{"a": 1}',
-        b"{}",
-        b"null",
-        b'{"step": 1, "a": ' + b"[" * 100_000,
-        b"\xff\xfe\x00",
-    ],
-)
-def test_odd_lines_never_raise(line: bytes) -> None:
-    found = values(line + b'\n{"step": 5, "b": 1}\n')
+@cases(__file__, "odd_lines")
+def test_odd_lines_never_raise(line: str, deep: int) -> None:
+    found = values(line.encode("latin-1") + b"[" * deep + b'\n{"step": 5, "b": 1}\n')
     assert found == {"b": [(5, 1.0)]}
 
 
-@pytest.mark.parametrize(
-    ("head", "claimed"),
-    [
-        (b'{"step": 0, "data": {}}\n', True),
-        (b'\n{"global_step": 1, "loss": NaN}\n', True),
-        (b'{"step": 1}\n', False),
-        (b"[1, 2]\n", False),
-        (b"not json\n", False),
-        (b"", False),
-        (b'{"step": 1, "data": {"a": 1, ' + b'"long": 1,' * 100, True),
-    ],
-)
-def test_claims(head: bytes, claimed: bool) -> None:
-    assert JsonLines().claims(Path("x.jsonl"), head) is claimed
-    assert not JsonLines().claims(Path("x.json"), head)
+@cases(__file__, "claims")
+def test_claims(head: str, claimed: bool) -> None:
+    assert JsonLines().claims(Path("x.jsonl"), head.encode()) is claimed
+    assert not JsonLines().claims(Path("x.json"), head.encode())
 
 
 cells = st.dictionaries(

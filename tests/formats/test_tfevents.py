@@ -292,7 +292,7 @@ TAGS = [b"group%d/name_%d" % (i % 5, i) for i in range(40)]
 
 
 def merged(step: int, tags: list[bytes], rng: random.Random, styles: int = 1) -> bytes:
-    values = [MERGED[i % styles](tag, rng.random()) for i, tag in enumerate(tags)]
+    values = [MERGED[i % styles](t, rng.choice((np.nan, rng.random()))) for i, t in enumerate(tags)]
     return encode.event(step, 1.78e9 + step, *values)
 
 

@@ -7,6 +7,7 @@ import pytest
 from rltui.catalogue import load_catalogue
 from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level
+from rltui.facts.sentences import healthy
 from rltui.health.badges import doubt, reading
 from rltui.health.model import Judgement, Limit, MutedFinding
 from rltui.health.muting import without_muted
@@ -28,6 +29,10 @@ def doubted(key: str, values: list[float], judgement: Judgement = OK) -> str:
 def test_an_accuracy_below_chance_gets_no_tick(key: str) -> None:
     assert doubted(key, [0.6] * 10 + [0.45] * 3) == "below chance (0.5)"
     assert doubted(key, [0.6] * 13) == ""
+    tags = {"eval/rewards/margins": [0.02 - x for x in RISE * 2], "train/rewards/margins": RISE * 2}
+    (run,) = a_session(a_batch(tags)).runs()
+    margin = run.verdict.judgement("eval/rewards/margins")
+    assert (margin.level, margin.doubt, healthy(margin)) == (Level.UNSURE, "below chance (0)", "")
 
 
 def test_a_share_of_nothing_gets_no_tick() -> None:

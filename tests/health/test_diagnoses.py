@@ -10,6 +10,7 @@ import pytest
 from rltui.catalogue import load_catalogue
 from rltui.catalogue.model import TagInfo
 from rltui.core.level import Level
+from rltui.health.cases import parse_series
 from rltui.health.diagnoses import Facts, diagnose, story_order
 from rltui.health.first_movers import moved_first, settings_changed
 from rltui.health.model import Diagnosed, Evidence, Finding, FindingState, Judgement
@@ -124,24 +125,11 @@ def test_a_learning_rate_that_jumps_is_the_cause_of_all_that_follows() -> None:
     assert diagnosed.diagnoses[0].level is Level.BAD
 
 
-@pytest.mark.parametrize(
-    ("key", "values", "is_cause"),
-    [
-        ("lr.actor", [i * 1e-5 for i in range(1, 61)], False),
-        ("lr.actor", [1e-3] * 29 + [1e-5] * 31, False),
-        ("lr.actor", [1e-3] * 60, False),
-        ("kl.coef", [0.1] * 35 + [0.4] * 25, False),
-        ("hyper.entropy_coef", [0.01 * (30 - i) for i in range(30)] + [0.0] * 30, False),
-        ("hyper.entropy_coef", [0.6] * 28 + [0.0] * 32, True),
-        ("kl.coef", [0.01 * i for i in range(1, 29)] + [0.1] * 32, True),
-        ("kl.coef", [0.0] * 20 + [0.01 * i for i in range(40)], False),
-    ],
-    ids=["warm-up", "decay", "constant", "behind the symptom", "ends at 0", "is cut to 0",
-         "is cut behind its warm-up", "warms up late"],
-)  # fmt: skip
-def test_a_usual_schedule_is_no_cause(key: str, values: list[float], is_cause: bool) -> None:
+@cases(__file__, "schedules")
+def test_a_usual_schedule_is_no_cause(key: str, values: str, is_cause: bool) -> None:
     found = [finding("kl_blowup", 30, "kl.old_new")]
-    assert (diagnosed_of(found, {key: values}).cause is not None) is is_cause
+    diagnosed = diagnosed_of(found, {key: parse_series(values).tolist()})
+    assert (diagnosed.cause is not None) is is_cause
 
 
 def test_a_factor_says_nothing_across_zero() -> None:

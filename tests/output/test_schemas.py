@@ -1,10 +1,14 @@
 """Documents against their JSON schemas, field by field; over the logs of the corpora, too."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from copy import deepcopy
 from functools import cache
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import pytest
@@ -12,8 +16,14 @@ import yaml
 from jsonschema import Draft202012Validator
 
 from rltui.commands.verbs import SCHEMAS
+from rltui.config import Config
+from rltui.core.errors import UsageError
+from rltui.facts.gate import Known, Others, judge, read_conditions
+from rltui.health.configured import open_catalogue, open_rules
 from rltui.output.brief import brief_document, changes_document
 from rltui.output.canary import canary_document
+from rltui.output.explain import explain_document
+from rltui.output.gate import Gated, gate_document
 from rltui.output.json_document import check_document, event_line, snapshot_document
 from rltui.output.json_text import dump
 from rltui.session import Session
@@ -24,6 +34,10 @@ from tests.places import CORPORA, FIXTURES, ROOT
 from tests.tables import table
 
 __all__ = ["cli", "well"]
+#: Conditions of each kind.
+EXPECT = Path(__file__).with_name("expect.yaml")
+#: One of so many rows of the seeds.
+SOME = 3
 
 
 def objects(schema: Any) -> Iterator[dict[str, Any]]:
@@ -67,6 +81,18 @@ def check_session(session: Session) -> None:
     check("brief-changes", changes_document(brief, older | {"runs": []}))
     for event in Watcher(session).events():
         check("event", json.loads(event_line(event)))
+    runs = session.runs()
+    conditions = read_conditions(EXPECT, Known.of(Config()))
+    others = Others(runs[0], runs[1:6])
+    gated = [Gated(r, EXPECT, [(c, judge(c, r, others)) for c in conditions]) for r in runs]
+    check("gate", gate_document(gated))
+    # one name for each metric: all take long
+    names = {i.key: i.tag for run in runs for i in run.infos.values() if i.metric}
+    catalogue = open_catalogue(Config())
+    rules = open_rules(Config(), catalogue)
+    for name in names.values():
+        with suppress(UsageError):  # a name that only the others of its run explain
+            check("explain", explain_document(catalogue, rules, name, None))
 
 
 @pytest.fixture(scope="module")
@@ -80,18 +106,24 @@ def test_the_fixtures(labelled: Session) -> None:
 
 
 @pytest.mark.skipif(not CORPORA.is_dir(), reason=f"no corpora at {CORPORA}")
-@pytest.mark.parametrize("corpus", ["dev", "field", "made2", "public", "public2", "public3"])
-def test_all_logs_of_the_corpora(corpus: str) -> None:
-    check_session(read_session([CORPORA / corpus]))
+@pytest.mark.parametrize("corpus", sorted(p.name for p in CORPORA.glob("*") if p.is_dir()))
+def test_all_logs_of_the_corpora(corpus: str, cli: Cli, tmp_path: Path) -> None:
+    if corpus == "traps":  # those that are made
+        subprocess.run([sys.executable, CORPORA / "traps" / "make.py", tmp_path], check=True)
+    elif corpus == "seedrows":
+        tool = run_path(str(CORPORA.parent / "tools" / "score_seedrows.py"))
+        for row in tool["load"](tool["GIVEN"])[::SOME]:
+            tool["write"](tmp_path / row["key"], row, True, tool["GIVEN"], 0)
+    logdir = tmp_path if any(tmp_path.iterdir()) else CORPORA / corpus
+    check_session(read_session([logdir]))
+    check("doctor", json.loads(cli("doctor", logdir, "--json").out))
 
 
 def test_the_verbs(cli: Cli, well: Path, tmp_path: Path) -> None:
-    expect = tmp_path / "expect.yaml"
-    expect.write_text("expect: [no bad, reward.mean last 10 > 0.6, kl.dist max < 9 if logged]\n")
     for name, *words in (
         ("doctor", "doctor", well, tmp_path / "none"),
         ("doctor", "doctor", "--config", tmp_path / "none.yaml"),
-        ("gate", "gate", well, "--expect", expect),
+        ("gate", "gate", well, "--expect", EXPECT, "--history", well, "--reference", "calm"),
         ("brief", "brief", well, "--since", "ffff"),
     ):
         check(name, json.loads(cli(*words, "--json").out))
@@ -145,14 +177,7 @@ def test_the_example_of_the_configuration_and_mistakes_in_one() -> None:
     example = yaml.safe_load((ROOT / "config.example.yaml").read_text("utf-8"))
     assert list(validator("config").iter_errors(example)) == []
     assert example.keys() == validator("config").schema["properties"].keys()
-    # others take a reader: of YAML, of numbers that JSON does not have, of two ends together
-    beyond = (
-        "not valid YAML",
-        "defined twice",
-        "finite",
-        "above high",
-        "a lower or an upper limit",
-    )
+    beyond = table(__file__)["beyond_a_schema"]
     known = table(str(ROOT / "tests" / "test_config.py"))
     for case in known["mistakes_are_reported_with_line_and_column"]:
         if not any(words in case["says"] for words in beyond):

@@ -182,7 +182,7 @@ def test_the_header_the_list_and_the_chart_name_what_is_counted(counted: bool, w
     assert ("its rows were counted" in explained) is counted
 
 
-@pytest.mark.parametrize(("counted", "since"), [(True, "row 37"), (False, "37")])
+@pytest.mark.parametrize(("counted", "since"), [(True, "row 34"), (False, "34")])
 def test_what_a_finding_counts_from_is_named(counted: bool, since: str) -> None:
     source = a_source("progress.csv", format="csv", steps_are_row_numbers=counted)
     session = a_session(a_batch(grpo_tags(60, collapse=31), source=source))
@@ -191,7 +191,7 @@ def test_what_a_finding_counts_from_is_named(counted: bool, since: str) -> None:
     (run,) = session.runs()
     found = next(f for f in run.report.findings if f.rule == "entropy_collapse")
     word = "row" if counted else "step"
-    assert onset_words(run, found) == f"{word} 37, certain at 40, 23 {word}s ago"
+    assert onset_words(run, found) == f"{word} 34, certain at 40, 26 {word}s ago"
 
 
 def text_of_list(session: Session) -> str:

@@ -160,3 +160,5 @@ async def test_the_next_finding_of_a_run_that_crashed_is_how_it_ended() -> None:
         assert "no findings" not in hand.notices
         assert "out of memory" in hand.text
         assert hand.run.tab == "findings"
+        assert "1 bad" in hand.text
+        assert "Firing" not in hand.text

@@ -458,7 +458,7 @@ async def test_long_names_leave_a_wide_list_room_for_curve_and_finding() -> None
     async with open_app(*batches, size=(160, 45)) as hand:
         row = next(line for line in hand.lines if "/bad " in line)
         assert "▂▆▇" in row
-        assert "entropy collapse since 46" in row
+        assert "entropy collapse since 43" in row
 
 
 async def test_the_worst_finding_stands_in_the_line_of_a_run() -> None:
@@ -471,12 +471,12 @@ async def test_the_worst_finding_stands_in_the_line_of_a_run() -> None:
         await hand.press("a", *"entropy.min,response_length@20,reward.best", "enter")
         assert "entropy collapse" not in hand.lines[row], "no room"
         await hand.resize(80, 10)
-        assert any(x.strip().startswith("bad since 46: entropy") for x in hand.lines), (
+        assert any(x.strip().startswith("bad since 43: entropy") for x in hand.lines), (
             "at the cursor"
         )
         await hand.press("colon", *"columns", "enter")
         await hand.resize(160, 45)
         await hand.press("c")
         row = next(n for n, line in enumerate(hand.lines) if "✖ bad " in line)
-        assert "the others are compared with it   bad since 46: entropy" in hand.lines[row + 1]
+        assert "the others are compared with it   bad since 43: entropy" in hand.lines[row + 1]
         assert "entropy" not in hand.lines[row]

@@ -91,6 +91,9 @@ def check_stories(session: Session) -> None:
 def check_actions(run: JudgedRun, told: tuple[Story, ...], page: str) -> None:
     document = {d["id"]: d["advice"] for d in run_entry(run)["diagnoses"]}
     brief = {s["id"]: s["next"] for s in brief_entry(run)["story"]}
+    found = run_entry(run)["findings"]
+    assert {f["advice"] for f in found} <= {action(story) for story in told}
+    assert not [f for f in found if "NaN" in f["evidence"].get("bound", "")]
     for story in told:
         step = action(story)
         assert {document[d.symptom.id] for d in story.diagnoses} <= {step}

@@ -3,7 +3,6 @@
 import email
 import json
 import os
-import socket
 import sys
 import time
 from collections.abc import Iterator
@@ -70,18 +69,6 @@ def test_what_waits_is_bounded() -> None:
 # -- delivery ------------------------------------------------------------------------------
 
 
-def test_a_url_gets_the_event_as_json(inbox: Inbox) -> None:
-    assert deliver(HooksConfig(on_finding=(inbox.url,)), MESSAGE) is None
-    ((kind, body),) = inbox.bodies
-    assert kind == "application/json"
-    assert json.loads(body) == {"text": "✖ run: nan fired"}
-
-
-def test_errors_name_the_host_and_no_secret(inbox: Inbox) -> None:
-    inbox.answer = 500
-    assert deliver(HooksConfig(on_finding=(inbox.url,)), MESSAGE) == "127.0.0.1 answered 500"
-
-
 @pytest.mark.parametrize("code", [301, 302, 303, 307, 308])
 def test_a_redirect_would_lose_the_message(inbox: Inbox, code: int) -> None:
     inbox.answer, inbox.location = code, f"{inbox.url}/elsewhere"
@@ -94,31 +81,10 @@ def test_a_redirect_would_lose_the_message(inbox: Inbox, code: int) -> None:
         assert "/secret" not in error
 
 
-def test_a_command_gets_the_event_on_standard_input(tmp_path: Path) -> None:
-    code = "import sys, pathlib; pathlib.Path(sys.argv[1]).write_bytes(sys.stdin.buffer.read())"
-    command = (sys.executable, "-c", code, str(tmp_path / "got"))
-    assert deliver(HooksConfig(on_finding=command), MESSAGE) is None
-    assert (tmp_path / "got").read_text("utf-8") == MESSAGE.document + "\n"
-
-
-@pytest.mark.parametrize(
-    ("code", "error"),
-    [
-        ("import sys; sys.exit('no route\\nto host')", "exit code 1: to host"),
-        ("import time; time.sleep(60)", "took more than 0.5 s"),
-        ("import subprocess; subprocess.run(['sleep', '60'])", "took more than 0.5 s"),
-    ],
-)
-def test_what_goes_wrong_in_a_command(code: str, error: str) -> None:
-    settings = HooksConfig(on_finding=(sys.executable, "-c", code), timeout_s=0.5)
-    said = deliver(settings, MESSAGE)
-    assert said is not None
-    assert error in said
-
-
-def test_a_command_that_does_not_exist() -> None:
-    said = deliver(HooksConfig(on_finding=("/no/such/command --flag",)), MESSAGE)
-    assert said == "/no/such/command: No such file or directory"
+@cases(__file__, "commands_that_fail")
+def test_what_goes_wrong_in_a_command(command: list[str], error: str) -> None:
+    said = deliver(HooksConfig(on_finding=tuple(command), timeout_s=0.5), MESSAGE)
+    assert error in str(said)
 
 
 # -- the thread ----------------------------------------------------------------------------
@@ -238,13 +204,6 @@ def test_one_target_does_not_wait_for_another(inbox: Inbox) -> None:
         pass
     hook.close(10.0)
     assert said == ["hooks: 127.0.0.1: Connection refused", "hooks: 1 not delivered"]
-
-
-def test_a_server_that_does_not_answer_is_named_with_the_time() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as silent:
-        url = f"http://127.0.0.1:{silent.getsockname()[1]}/secret"
-        said = deliver(HooksConfig(on_finding=(url,), timeout_s=0.1), MESSAGE)
-    assert said == "127.0.0.1: no answer within 0.1 s"
 
 
 def test_mail_goes_through_sendmail(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,6 +13,7 @@ from rltui.store import RunData
 from rltui.store.log_clock import shift_of
 from rltui.store.pace import Duration, Pace
 from tests.builders import LOGDIR, START, a_batch, a_block, a_run, a_source
+from tests.tables import cases
 
 HOUR, DAY = 3600.0, 86400.0
 ZONELESS, TIMELESS, BAR, CONTRADICTS = 900.0, DAY, 1.0, -1.0
@@ -22,26 +23,7 @@ def shift(clock: LogClock, modified: float = START, known: float | None = None) 
     return shift_of(a_source(modified=modified)._replace(clock=clock), known)
 
 
-@pytest.mark.parametrize(
-    ("behind", "at_end", "unit", "expected"),
-    [
-        (3.0, True, ZONELESS, 0.0),
-        (-50.0, True, ZONELESS, 0.0),  # two clocks differ
-        (-8 * HOUR + 5, False, ZONELESS, -8 * HOUR),  # a zone to the east: no row is in the future
-        (-5.75 * HOUR + 400, False, ZONELESS, -5.75 * HOUR),
-        (8 * HOUR + 5, True, ZONELESS, 8 * HOUR),  # one to the west
-        (8 * HOUR + 5, False, ZONELESS, 0.0),  # or lines without a time came later
-        (8 * HOUR + 500, True, ZONELESS, 0.0),  # or it is a copy
-        (20 * DAY, True, ZONELESS, 0.0),
-        (-20 * DAY, True, ZONELESS, 0.0),  # a clock that is wrong
-        (100.25 * DAY + 5, True, TIMELESS, 100.25 * DAY),
-        (100 * DAY + 500, False, TIMELESS, 100 * DAY),
-        (100 * DAY - 30, True, TIMELESS, 100 * DAY),
-        (1234.5, False, BAR, 1234.5),
-        (3.0, True, 0.0, 0.0),
-        (9 * HOUR, True, 0.0, 0.0),
-    ],
-)
+@cases(__file__, "shifts")
 def test_shifts(behind: float, at_end: bool, unit: float, expected: float) -> None:
     assert shift(LogClock(START - behind, unit, 0 if at_end else 1)) == expected
 

@@ -1,11 +1,14 @@
 """What someone hears who does not look at the screen. M on a finding."""
 
+import json
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rltui.config import HooksConfig
+from rltui.core.batch import LogTail
 from rltui.core.level import Level
 from rltui.pages.findings.findings_pane import row_of
 from rltui.tui.alerts import Alerts, notification
@@ -59,23 +62,15 @@ def test_a_bad_finding_rings_and_notifies_once(monkeypatch: pytest.MonkeyPatch) 
     assert "entropy collapse, bad since" in written
 
 
-def test_off_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    settings = HooksConfig(terminal="off")
+def test_the_hook_gets_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    target = tmp_path / "events"
+    settings = HooksConfig(terminal="off", on_finding=("sh", "-c", f"cat >> '{target}'"))
     ears, alerts, session, reader = listening(settings, before=60, monkeypatch=monkeypatch)
     reader.feed(rows(61, 60, collapse=61))
     session.drain()
     alerts.report()
-    assert (ears.bells, ears.written) == (0, [])
-
-
-def test_the_hook_gets_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    target = tmp_path / "events"
-    settings = HooksConfig(terminal="off", on_finding=("sh", "-c", f"cat >> '{target}'"))
-    _, alerts, session, reader = listening(settings, before=60, monkeypatch=monkeypatch)
-    reader.feed(rows(61, 60, collapse=61))
-    session.drain()
-    alerts.report()
     alerts._hook.close(10.0)  # type: ignore[union-attr]
+    assert (ears.bells, ears.written) == (0, [])
     assert '"rule": "entropy_collapse"' in target.read_text("utf-8")
 
 
@@ -94,6 +89,28 @@ def test_text_of_a_log_ends_no_sequence() -> None:
     assert text.count("\x1b") == 2
     assert "\n" not in text
     assert len(text) < 600
+
+
+async def test_runs_that_end_are_told_once_to_those_who_can_be_reached(tmp_path: Path) -> None:
+    (told := tmp_path / "told").touch()
+    hooks = HooksConfig(targets=(("sh", "-c", f"cat >> '{told}'"), ("sh", "-c", "exit 3")))
+    oom = LogTail(("torch.OutOfMemoryError: CUDA out of memory.",), 1)
+    before = [grpo_batch(60, run=r, collapse=None, total=61) for r in ("done", "dead", "slow")]
+    async with open_app(*before, hooks=hooks) as hand:
+        await hand.feed(grpo_batch(1, run="done", first=61, collapse=None))
+        await hand.feed(grpo_batch(0, run="dead", first=61, tail=oom))
+        for _ in range(3):
+            hand.clock.advance(1000)
+            hand.app.pump.age()
+            await hand.settle()
+        end = time.monotonic() + 60
+        while told.read_text("utf-8").count("\n") < 3:
+            assert time.monotonic() < end
+            await hand.settle()
+    events = [json.loads(line) for line in told.read_text("utf-8").splitlines()]
+    ends = [("done", "finished"), ("dead", "crashed"), ("slow", "stalled")]
+    assert [(e["run"], e["event"]) for e in events] == ends
+    assert hand.app.undelivered[-1] == "hooks: 3 not delivered"
 
 
 async def test_m_mutes_the_finding_at_the_cursor_and_takes_it_back() -> None:

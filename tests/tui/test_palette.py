@@ -15,7 +15,7 @@ from tests.tui.hand import Hand, open_app
 OFFERS = [
     Offer("run", "grpo_lr1e-5_s0", "verl · GRPO", str),
     Offer("command", "Explain the selection", "key e", str),
-    Offer("finding", "entropy collapse", "since 46", str, lambda: Level.BAD),
+    Offer("finding", "entropy collapse", "since 43", str, lambda: Level.BAD),
     Offer("metric", "learning rate", "actor/lr  lr.actor", str),
     Offer("metric", "max entropy", "policy/entropy_max", str),
     Offer("metric", "entropy", "actor/entropy", str),
@@ -62,7 +62,7 @@ async def test_entropy_finds_the_metric_and_its_finding() -> None:
         lines = [x for x in hand.lines if "metric   ✖" in x or "finding  ✖" in x]
         assert "entropy" in lines[0]
         assert "entropy collapse" in lines[1]
-        assert "bad  since 46" in lines[1]
+        assert "bad  since 43" in lines[1]
         await hand.press("enter")
         assert hand.metric.tag == "actor/entropy"
         await hand.press("ctrl+p", *"entropy coll", "enter")

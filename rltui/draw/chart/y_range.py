@@ -26,7 +26,7 @@ _NEAR_ZERO = 0.35
 _SLIVER = 0.03
 #: Lowest and highest value, of x or y.
 Window = tuple[float, float]
-LOG_REFUSED = "log y needs values above 0"
+LOG_REFUSED = "linear: values ≤ 0"
 
 
 class Prepared(NamedTuple):

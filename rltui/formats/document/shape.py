@@ -53,7 +53,7 @@ _LISTS = (b"values", b"[[", b"[\n", b"[ ")
 #: Enough for some rows of a list.
 _LIST_BYTES = 1 << 14
 #: Texts, brackets and commas; a quotation mark alone begins a text that is cut.
-TOKEN = re.compile(rb'"(?:[^"\\]|\\.)*"|["{}\[\],]', re.DOTALL)
+TOKEN = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|["{}\[\],]', re.DOTALL)
 _CLOSING = {b"{": b"}", b"[": b"]"}
 
 

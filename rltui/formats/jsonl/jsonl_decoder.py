@@ -45,6 +45,8 @@ class JsonLinesDecoder(LastLine):
         self._rows, self._beside = PackedRows(), PackedRows()
         """Rows of the training, and of what runs beside it."""
         self._order, self._open = RowOrder(), OpenObject()
+        self._taken = -1
+        """Where in the file the newest line goes on whose first rows did not wait for its end."""
         self._before = 0
         """Records before this call."""
         self._lost = 0
@@ -123,10 +125,10 @@ class JsonLinesDecoder(LastLine):
     def _try_tail(self) -> None:
         """Decode the last line without its newline if it is complete.
 
-        An object is complete only at its closing brace, so this does not depend on how the file
+        An object is complete only at its closing brace, so the rows do not depend on how the file
         was split; further objects may follow on the same line.
         """
-        if self._skipping or not self._parts or self._have > _MAX_EAGER:
+        if self._skipping or not self._parts or self._have > _MAX_EAGER or self._open.lines:
             return
         if not self._parts[-1].rstrip().endswith(b"}"):
             return
@@ -142,6 +144,7 @@ class JsonLinesDecoder(LastLine):
             for row in rows:
                 self._row(row, self._offset)
             self._offset += len(line)
+            self._taken = self._offset
             self._parts = []
             self._have = 0
 
@@ -155,7 +158,8 @@ class JsonLinesDecoder(LastLine):
         try:
             rows = (orjson.loads(b"" if self._open.lines else line),)
         except orjson.JSONDecodeError:  # blank, NaN tokens, several objects, a part, or broken
-            text = self._open.joined(bytes(line))
+            text = bytes(line)
+            text = text.strip().rstrip(b",") if offset == self._taken else self._open.joined(text)
             if not text:
                 return
             if len(text) > self.max_line:

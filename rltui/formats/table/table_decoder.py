@@ -85,7 +85,7 @@ class TableDecoder(LastLine):
         pos = begin
         while pos < end:
             stop = text.index(b"\n", pos) + 1
-            if text.startswith(table_line.ABOVE, pos):
+            if text.startswith(table_line.ABOVE if self._columns is None else b"#", pos):
                 self._records += 1
                 self._collector.environment_began(text[pos:stop])
             elif self._columns is None:
@@ -140,7 +140,7 @@ class TableDecoder(LastLine):
         size = len(columns.names)
         if b"\r" in text:
             text = text.replace(b"\r\n", b"\n")
-        usual = not self._texts and b'"' not in text and b"\r" not in text
+        usual = not self._texts and columns.naming < 0 and b"\r" not in text
         if usual and self._delimiter != ",":
             text = text.replace(self._delimiter.encode(), b",")
         plain = table_line.plain_cells(text, size) if usual else None

@@ -64,8 +64,8 @@ def is_gap(cell: str) -> bool:
 def number_of(cell: str) -> float | None:
     """The number in a cell, None for a gap or a text."""
     try:
-        # float() accepts 1_000, which is rather a name
-        return float(cell) if "_" not in cell else None
+        # float() accepts 1_000, which is rather a name; -0 is 0, as :func:`plain_cells` reads it
+        return float(cell) + 0.0 if "_" not in cell else None
     except ValueError:
         return _TRUTHS.get(cell.strip().lower())
 
@@ -74,7 +74,7 @@ def numbers_of(cells: Sequence[str]) -> tuple[FloatArray, BoolArray]:
     """(n,) values and (n,) where there is none: gaps and texts."""
     try:
         if not any("_" in cell for cell in cells):
-            return np.array(list(map(float, cells))), np.zeros(len(cells), bool)
+            return np.array(list(map(float, cells))) + 0.0, np.zeros(len(cells), bool)
     except ValueError:
         pass  # gaps or texts among them
     found = [number_of(cell) for cell in cells]
@@ -93,7 +93,7 @@ def plain_cells(rows: bytes, size: int) -> tuple[FloatArray, BoolArray | None] |
     None when a line has another number of cells or any other cell: the slower reader then reads
     the lines, with the same result for lines like these. Takes about 10 ns per cell.
     """
-    absent = _blanks(rows, size)
+    absent = None if b'"' in rows else _blanks(rows, size)
     if absent is None:
         return None
     some_absent = bool(absent.any())
@@ -108,7 +108,7 @@ def plain_cells(rows: bytes, size: int) -> tuple[FloatArray, BoolArray | None] |
     try:
         values = np.array(orjson.loads(b"[" + text[:-1] + b"]"), np.float64)
         if values.ndim == 1:  # else every cell is a list
-            return values.reshape(-1, size), absent if some_absent else None
+            return values.reshape(-1, size) + 0.0, absent if some_absent else None
     except (TypeError, ValueError, OverflowError):
         pass  # no JSON, or some cells are lists
     return None
@@ -147,20 +147,26 @@ def rows_of(
     if ``last`` is set: further bytes may close the quote.
     """
     mark = max(piece.rfind(b'"'), piece.rfind(b"\r"))
+    # the csv reader of Python 3.10 refuses zeros, which are part of no number or name anyway
+    piece = piece.replace(b"\0", b"\1")
     if mark < 0:
         yield from _unquoted(piece, 0, delimiter)
         return
 
     quoted = piece.find(b"\n", mark) + 1
-    # the csv reader of Python 3.10 refuses zeros, which are part of no number anyway
-    texts = piece.decode("utf-8", "replace").replace("\0", "\ufffd").split("\n")[:-1]
+    texts = piece.decode("utf-8", "replace").split("\n")[:-1]
     starts = [0, *accumulate(len(line) + 1 for line in piece.split(b"\n")[:-1])]
 
     def swallows(begin: int, end: int) -> bool:
-        """Whether a row of several lines is too long or contains a whole row."""
-        return starts[end] - starts[begin] > MAX_QUOTED or any(
-            text.count(delimiter) == size() - 1 > 0 and '"' not in text
-            for text in texts[begin + 1 : end]
+        """Whether a row of several lines is too long, contains a whole row or is lined up."""
+        long = starts[end] - starts[begin] > MAX_QUOTED
+        return (
+            delimiter == BLANK
+            or long
+            or any(
+                text.count(delimiter) == size() - 1 > 0 and '"' not in text
+                for text in texts[begin + 1 : end]
+            )
         )
 
     csv.field_size_limit(_MAX_CELL)
@@ -242,7 +248,7 @@ def is_header(cells: Sequence[str]) -> bool:
     """Whether the cells are names: texts, not numbers, at most one blank (an index)."""
     names = [c for c in map(str.strip, cells) if c]
     return 2 <= len(cells) <= min(_MAX_COLUMNS, len(names) + 1) and all(
-        number_of(n) is None and "\0" not in n and any(c.isalpha() for c in n) for n in names
+        number_of(n) is None and min(n) > "\1" and any(c.isalpha() for c in n) for n in names
     )
 
 

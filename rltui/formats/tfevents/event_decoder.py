@@ -141,6 +141,7 @@ class TfEventsDecoder(Decoder):
         self._media = []
         return Decoded(self._sink.take(), texts, hparams, self._notes.take(), records, media=media)
 
+    @np.errstate(invalid="ignore")
     def _parse(self, data: bytes, pos: int, more: bool) -> int:
         """Decode as many records as possible from ``pos`` on; returns where it stopped."""
         end = len(data)

@@ -34,6 +34,7 @@ _IMAGE = 4
 _TYPES = {1: "<f4", 2: "<f8"}
 
 
+@np.errstate(invalid="ignore")
 def media_in(record: bytes, tag: str, kind: MediaKind, step: int) -> Media | None:
     """Read the media of a tag from a record, frame included; None when it is not that record any
     more, or broken."""

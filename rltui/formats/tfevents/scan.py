@@ -238,6 +238,7 @@ def _read_length(
         for column, (kind, place) in enumerate(shape.numbers):
             content = np.ascontiguousarray(part[:, place : place + WIDTH[kind]])
             numbers = content.view(f"<{kind}")[:, 0].astype(np.float64)
+            numbers *= 1  # as in a template
             table.points.append((records, members[layout, column], numbers))
         tries -= len(chosen) < _WORTH
         rows = rows[~alike]

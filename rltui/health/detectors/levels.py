@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from rltui.core.block import BoolArray, FloatArray
+from rltui.core.block import BoolArray, FloatArray, IntArray
 from rltui.core.later import np
 from rltui.core.medians import median
 from rltui.health.detectors.registry import detector
@@ -180,6 +180,18 @@ def relative(
     return np.where(np.isfinite(part), worth * np.where(beyond, 1.0 + far, -1.0 - far), 0.0)
 
 
+def half_way(part: FloatArray, factor: float, beyond: BoolArray) -> IntArray | int:
+    """(n,) at each row, the first of those that lie, in powers of two and added up, more than half
+    of the way from the base to ``factor`` times that; for all 0 where no row is ``beyond``."""
+    if not beyond.any():
+        return 0
+    with np.errstate(all="ignore"):
+        way = np.log2(np.maximum(part, 0.0)) / np.log2(factor)
+    farther = np.clip(np.nan_to_num(way), 0.0, 1.0) - 0.5
+    so_far = np.concatenate([[0.0], np.cumsum(farther)])
+    return newest_of(so_far <= np.minimum.accumulate(so_far))[1:]
+
+
 @detector(
     roles=("second", "level", "part", "other"),
     facts=("start", "change", "middle"),
@@ -272,6 +284,7 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
         np.where(judged, share, np.nan),
         "share of start",
         low=share * base + bottom,
+        onset=None if unit > 0 else half_way(part, share, beyond),
         facts={"start": start + bottom, "share": part, "middle": rows.x},
         evidence=lambda: np.where(negative, -np.inf, relative(part, share, beyond)),
         forgotten=bool(negative.any()),
@@ -343,6 +356,7 @@ def off_best(
         "multiple of the best",
         low=None if upwards else limit,
         high=limit if upwards else None,
+        onset=half_way(part, factor, beyond),
         facts={"best": base, "factor": part, "growth": growth, "middle": x},
         notes=((np.abs(growth - 1) > NOTHING, ", allowing for answers {growth} times as long"),),
         evidence=lambda: relative(part, factor, beyond, event=event),

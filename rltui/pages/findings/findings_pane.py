@@ -111,7 +111,9 @@ class _Entries(list[Entry[ItemId]]):
         view = self._view
         width = self._width
         firing = [story for story in stories(run) if any(row.is_firing for row in story.rows)]
-        self.head("Firing", counts(run) if firing else "none")
+        crash = run.verdict.crash
+        if firing or crash is None:
+            self.head("Firing", "" if crash else counts(run) if firing else "none")
         for story in firing:
             self.firing(story)
         if not firing:
@@ -175,7 +177,7 @@ def finding_entries(run: JudgedRun, view: View, width: int, margin: int) -> list
     report = run.report
     for story in stories(run):
         if story.crash is not None:
-            entries.head("Ended", "")
+            entries.head("Ended", marks_words(run))
             entries.firing(story)
     if report is None:
         entries.append(fixed([(f"  {no_verdict(run)}", MUTED)]))

@@ -371,7 +371,7 @@ def titled_chart(
     """A chart under its title, with unit and tag; ``options``: see
     :func:`~rltui.draw.metric_chart.chart_lines`."""
     info = run.infos[tag]
-    note = spaced(info.unit, tag, by="   ")
+    note = sentences.no_tick(run.verdict.judgement(tag)) or spaced(info.unit, tag, by="   ")
     if cell_width(f"{info.title}{note}") + 4 > width:
         note = info.unit
     chart = chart_lines(run, tag, view, width, height - 1, **options)

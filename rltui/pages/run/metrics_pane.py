@@ -336,9 +336,10 @@ def below_lines(
     info = run.infos[cursor]
 
     if not layout.side:
-        # the title of the chart says what is found instead of the tag
+        # the title of the chart says what is found, or why there is no tick, instead of the tag
         found = next((f for f in run.findings if f.is_about(cursor)), None)
-        note = sentences.short(found) if found is not None and found.fires else info.unit
+        why = sentences.no_tick(run.verdict.judgement(cursor)) or info.unit
+        note = sentences.short(found) if found and found.fires else why
         if cell_width(f"{info.title}{note}") + 6 > layout.rows:
             note = ""
         chart = chart_lines(run, cursor, view, layout.rows, min(height - 1, _LOW_CHART))

@@ -1,12 +1,10 @@
 """Hyperparameters in files beside the logs."""
 
-import math
 import os
 from pathlib import Path
 
-import pytest
-
 from rltui.sources.side_files.settings_files import read_environment, read_settings
+from tests.tables import cases
 
 
 def write(path: Path, text: str) -> None:
@@ -14,38 +12,19 @@ def write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8")
 
 
-ZOO = """!!python/object/apply:collections.OrderedDict
-- - - algo
-    - ppo
-  - - seed
-    - 3
-"""
-
-
-@pytest.mark.parametrize(
-    ("name", "text", "found"),
-    [
-        ("params.json", '{"env": {"id": "Ant"}, "lr": 1e-3}', {"env.id": "Ant", "lr": 1e-3}),
-        ("hparams.yaml", "lr: 1e-3\nlayers: [64, 64]\n", {"lr": 1e-3, "layers": "[64, 64]"}),
-        ("args.yml", ZOO, {"algo": "ppo", "seed": 3}),
-        (".hydra/config.yaml", "trainer:\n  seed: 1\n", {"trainer.seed": 1}),
-        ("files/config.yaml", "lr:\n  desc: ''\n  value: 2\n_wandb:\n  value: {t: 1}\n", {"lr": 2}),
-        ("params/agent.yaml", "gamma: 0.99\n", {"gamma": 0.99}),
-        ("config.json", '{"architectures": ["Qwen2"], "hidden_size": 64}', {}),
-        ("config.json", "[1, 2", {}),
-        ("hparams.yaml", "a: [&x [1], *x, *y]\n", {}),
-        ("args.json", "[3]", {}),
-        ("params.json", '{"most": Infinity, "lr": 1}', {"most": math.inf, "lr": 1}),
-        ("args.yaml", f"seed: 0x{'f' * 6000}", {"seed": "0x" + "f" * 998}),
-        ("config.yaml", "[" * 130_000, {}),
-        ("config.yml", "- " * 120_000, {}),
-    ],
-)
-def test_each_writer(tmp_path: Path, name: str, text: str, found: dict[str, object]) -> None:
-    write(tmp_path / name, text)
+@cases(__file__, "each_writer")
+def test_each_writer(
+    tmp_path: Path, name: str, text: str, found: dict[str, object], times: int
+) -> None:
+    write(tmp_path / name, text * times)
     settings = read_settings([tmp_path])
     assert settings.values == found
     assert settings.files == ((Path(name).name,) if found else ())
+
+
+def test_a_number_longer_than_python_prints_is_cut(tmp_path: Path) -> None:
+    write(tmp_path / "args.yaml", f"seed: 0x{'f' * 6000}")
+    assert read_settings([tmp_path]).values == {"seed": "0x" + "f" * 998}
 
 
 def test_the_directory_of_the_run_wins(tmp_path: Path) -> None:
