@@ -313,8 +313,10 @@ def _meanings(document: Json, reasons: bool) -> list[str]:
     for group in ranked:
         entry = group[0]
         if many and entry["metric"] and group is not first:
-            title = f"{entry['title']} ({entry['metric']}): {', '.join(_holders(group))}"
-            lines += ["", *wrap(title, _WIDTH)]
+            better = f", better {_BETTER[entry['direction']]}".removesuffix(", better ")
+            turned = ", with the opposite sign" if entry["sign"] < 0 else ""
+            head = f"{entry['title']} ({entry['metric']}){better}{turned}"
+            lines += ["", *wrap(f"{head}: {', '.join(_holders(group))}", _WIDTH)]
             if entry["meaning"] not in told:
                 lines += [f"  {line}" for line in wrap(entry["meaning"], _WIDTH - 2)]
         elif reasons or entry["meaning"] != shown or others:

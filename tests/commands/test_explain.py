@@ -41,7 +41,7 @@ def test_a_name_says_where_it_holds_which_entry_matched_and_what_judges_it(cli: 
     assert "no known framework (llm-rl, preference)" in text
     assert "omnisafe, ray-tune, trading, no known framework (classic-rl)" in text
     assert text.count("matched by") == text.count("judged by") == 1
-    assert "KL (guessed) (kl.policy_ref): no known framework (generic)" in text
+    assert "KL (guessed) (kl.policy_ref), better inside its range: no known framework (ge" in text
     own = " ".join(cli("explain", "train/kl", "--framework", "omnisafe").out.split())
     assert "matched by Train/KL better inside its range judged by no update (no_update), " in own
     guess = " ".join(cli("explain", "train/kl", "--reasons").out.split()).partition("guessed) (")[2]

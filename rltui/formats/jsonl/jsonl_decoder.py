@@ -114,8 +114,9 @@ class JsonLinesDecoder(LastLine):
         view = memoryview(text)
         pos = begin
         while pos < end:
-            if self._rows.packing is not None and self._count is None:
-                pos = self._usual_lines(text, view, pos, self._rows.packing)
+            packing = self._rows.packing
+            if packing is not None and self._count is None and not self._open.lines:
+                pos = self._usual_lines(text, view, pos, packing)
             if pos < end:
                 stop = text.index(b"\n", pos)
                 self._line(view[pos:stop], self._offset + pos)
