@@ -190,9 +190,9 @@ class Headline(TypedDict):
     metric: str
     """Title of the metric."""
     before: float
-    """Median of its first values, as shown on the screen."""
+    """Mean of its first values, as shown on the screen."""
     after: float
-    """Median of its newest values."""
+    """Mean of its newest values."""
 
 
 class BriefEvidence(TypedDict):
@@ -283,7 +283,7 @@ class BriefRun(TypedDict):
     jumps: list[BriefJump]
     """The same in numbers."""
     odd: list[str]
-    """What looks unusual and is harmless."""
+    """What looks unusual, without a story."""
     not_judged: list[str]
     """Titles of metrics that are not logged, without which a failure cannot be seen."""
 

@@ -132,7 +132,8 @@ def course_words(move: Move) -> str:
     """ "1e-6 → 1e-4 (× 100)", "0.5 → 0.3 by 140"."""
     course = f"{numbers.plain(move.before)} → {numbers.plain(move.after)}"
     by = "" if move.until is None else f" by {numbers.step(move.until)}"
-    return (course if move.factor is None else f"{course} ({numbers.factor(move.factor)})") + by
+    factor = numbers.factor(move.factor or 1.0)
+    return f"{course}{by}" if factor == numbers.factor(1.0) else f"{course} ({factor}){by}"
 
 
 def usually(suspect: Suspect) -> str:

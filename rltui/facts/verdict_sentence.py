@@ -241,15 +241,21 @@ def outcome_tag(run: JudgedRun) -> str | None:
     return next(own, run.headline())
 
 
-def _course(run: JudgedRun, tag: str, since: int | None = None) -> str:
-    """ "reward 0.12 → 0.46": the means of the rows before a step, else of the first ones, and of
-    the last ones."""
+def ends_of(run: JudgedRun, tag: str, since: int | None = None) -> tuple[str, list[float]]:
+    """ "mean reward", and the means of the rows before a step, else of the first ones, and of the
+    last ones; fewer where there are no rows."""
     steps, known = run.shown(tag).finite()
     before = known[steps < (since or 0)]
     size = max(1, round(_END * len(known)))
     first = before[-size:] if len(before) else known[:size]
-    ends = dict.fromkeys(numbers.plain(p.mean()) for p in (first, known[-size:]) if len(p))
-    is_told = len(ends) > 1 or (ends and since is None)
     title = run.infos[tag].title
     mean = "mean " * (size > 1 and "mean" not in title)
-    return f"{mean}{title} {' → '.join(ends)}" if is_told else ""
+    return f"{mean}{title}", [float(p.mean()) for p in (first, known[-size:]) if len(p)]
+
+
+def _course(run: JudgedRun, tag: str, since: int | None = None) -> str:
+    """ "mean reward 0.12 → 0.46"."""
+    title, means = ends_of(run, tag, since)
+    ends = dict.fromkeys(map(numbers.plain, means))
+    is_told = len(ends) > 1 or (ends and since is None)
+    return f"{title} {' → '.join(ends)}" if is_told else ""

@@ -231,7 +231,7 @@ def judge(
     # of thousands in a long, noisy run
     longest = sorted(all_spans, key=lambda s: -s.rows)[:_MOST_SPANS]
     listed = sorted({*longest, *all_spans[-_MOST_SPANS:]})
-    findings = tuple(_finding(case, span, bad_spans) for span in listed)
+    findings = tuple(_finding(case, span, bad_spans, listed) for span in listed)
     level = findings[-1].level if findings and findings[-1].fires else Level.OK
     said = Outcome(True, findings, judgement(case, level))
     return heeding(case, said._replace(calm=room_of(case)) if again and said.is_quiet else said)
@@ -290,18 +290,14 @@ def is_forgotten(signals: Mapping[Level, Signal], span: Span, bad_spans: list[Sp
     return bool(cell(signal.forgotten, (bad or [span])[0].sure))
 
 
-def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
+def _finding(case: Evaluation, span: Span, bad_spans: list[Span], all_spans: list[Span]) -> Finding:
     inside = [s for s in bad_spans if s.first <= span.last and s.last >= span.first]
     worst = Level.BAD if inside else Level.WATCH
     level = worst
     if span.open and inside and not inside[-1].open:
         level = Level.WATCH
     signal, row = _row(case, span, level)
-    # by the earliest onset of any level that is beyond
-    signals = [s for s in case.signals.values() if s.beyond[span.first]]
-    known = [s.onset for s in signals if s.onset is not None]
-    onsets = [int(cell(onset, span.first)) for onset in known]
-    begin = min(row, *(onsets or [span.first]))
+    begin = _begin(case, span, all_spans, signal, row)
     evidence = _evidence(case, signal, span, row, begin, worst)
     wall = float(case.walls[begin])
 
@@ -320,6 +316,17 @@ def _finding(case: Evaluation, span: Span, bad_spans: list[Span]) -> Finding:
         words=case.variant.words,
         advice=case.variant.advice,
     )
+
+
+def _begin(case: Evaluation, span: Span, all_spans: list[Span], signal: Signal, row: int) -> int:
+    """The row at which an episode began, ``row`` at the latest: by the earliest onset of any level
+    that is beyond, but, where rows add up, not within an earlier episode."""
+    signals = [s for s in case.signals.values() if s.beyond[span.first]]
+    onsets = [int(cell(s.onset, span.first)) for s in signals if s.onset is not None]
+    begin = min(row, *(onsets or [span.first]))
+    if signal.certain:
+        return begin
+    return max([begin, *(s.last + 1 for s in all_spans if s.last < span.first)])
 
 
 def _row(case: Evaluation, span: Span, level: Level) -> tuple[Signal, int]:

@@ -12,13 +12,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from rltui.catalogue import Catalogue
 from rltui.core.address import PIPE, is_remote
 from rltui.core.fault import NOT_SHOWN
 from rltui.core.level import Level
-from rltui.core.medians import median
 from rltui.core.secrets import without_secrets
 from rltui.core.text import Json, kept_clean
 from rltui.facts import findings, numbers, sentences
@@ -28,6 +25,7 @@ from rltui.facts.runs import age_words, calm_words, phase_words, why_unknown
 from rltui.facts.seams import jumps, seam_words
 from rltui.facts.story import Story, main_story, stories
 from rltui.facts.story_words import action, headline, suspect_facts, suspect_words
+from rltui.facts.verdict_sentence import ends_of
 from rltui.health.model import Finding
 from rltui.output.json_text import fields_of
 from rltui.output.verdict_types import MoveDocument, SkippedDocument
@@ -147,13 +145,11 @@ def _headline(run: JudgedRun) -> Json | None:
     tag = run.headline()
     if tag is None:
         return None
-    values = run.shown(tag).values
-    finite = values[np.isfinite(values)] * run.infos[tag].scale
-    if len(finite) < 2:
+    _, means = ends_of(run, tag)
+    if run.data.count(tag) < 2 or len(means) < 2:
         return None
-    part = max(1, min(5, len(finite) // 2))
-    ends = (median(finite[:part]), median(finite[-part:]))
-    return {"metric": _title(run, tag), "before": ends[0], "after": ends[1]}
+    before, after = (mean * run.infos[tag].scale for mean in means)
+    return {"metric": _title(run, tag), "before": before, "after": after}
 
 
 def _story(story: Story) -> Json:

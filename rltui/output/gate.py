@@ -12,7 +12,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import quoteattr
 
 from rltui.core.level import Level
-from rltui.core.text import Json, clean
+from rltui.core.text import Json, clean, counted
 from rltui.draw.glyph import glyph_set
 from rltui.facts.gate import Condition, Outcome
 from rltui.session import JudgedRun
@@ -40,7 +40,11 @@ def gate_text(runs: Sequence[Gated]) -> str:
         skipped = sum(o.skipped for _, o in gated.outcomes)
         asked = len(gated.outcomes) - skipped
         badge = glyph_set("braille").badge(Level.BAD if failed else Level.OK)
-        words = f"{len(failed)} of {asked} conditions not met" if failed else f"all {asked} met"
+        words = (
+            f"{len(failed)} of {counted(asked, 'condition')} not met"
+            if failed
+            else f"all {asked} met"
+        )
         words += f", {skipped} left out" if skipped else ""
         lines.append(f"{badge} {gated.run.name}: {words}\n")
         file = clean(str(gated.file))

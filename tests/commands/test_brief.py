@@ -13,11 +13,12 @@ import pytest
 from rltui.core.address import PIPE
 from rltui.core.installation import state_directory
 from rltui.demo import DemoRun
-from rltui.output.brief import MOST_OF_ALL, MOST_OF_RUN, brief_text, changes_text
+from rltui.facts.verdict_sentence import verdict_sentence
+from rltui.output.brief import MOST_OF_ALL, MOST_OF_RUN, brief_document, brief_text, changes_text
 from rltui.output.brief_entry import absolute, quoted
 from rltui.session.answers import Answers
 from tests.commands.conftest import Cli, write_jsonl
-from tests.fakes import grpo_tags
+from tests.fakes import a_session, grpo_batch, grpo_tags
 from tests.hostile import PAYLOADS
 from tests.remote.ssh.far_host import FarHost, far_host
 
@@ -51,6 +52,12 @@ def test_the_worst_stands_first_with_onset_and_next_step(cli: Cli) -> None:
     assert moved.startswith("    first moved: learning rate 30; total loss 30; KL to old")
     assert any(line.startswith("    next: Lower the learning rate back to 0.001") for line in rest)
     assert len(result.out) <= MOST_OF_RUN
+
+
+def test_the_outcome_is_that_of_the_screen() -> None:
+    session = a_session(grpo_batch(collapse=None))
+    course = re.search(r" reward [\d.]+ → [\d.]+", brief_text(brief_document(session)))
+    assert course[0] in verdict_sentence(session.runs()[0]).words(1000)
 
 
 def documented() -> dict[str, set[str]]:

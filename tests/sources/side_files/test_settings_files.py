@@ -13,9 +13,7 @@ def write(path: Path, text: str) -> None:
 
 
 @cases(__file__, "each_writer")
-def test_each_writer(
-    tmp_path: Path, name: str, text: str, found: dict[str, object], times: int
-) -> None:
+def test_each_writer(tmp_path: Path, name: str, text: str, found: object, times: int) -> None:
     write(tmp_path / name, text * times)
     settings = read_settings([tmp_path])
     assert settings.values == found
