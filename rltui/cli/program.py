@@ -156,7 +156,7 @@ def parse(parser: Parser, arguments: Sequence[str]) -> argparse.Namespace:
     wrong = [word for word in surplus[:at] if word.startswith("-") or not several]
     if wrong:
         (child or parser).error(f"unexpected argument {wrong[0]!r}")
-    # argparse takes no more words of a list behind an option
+    # argparse takes no more words of a list after an option
     for word in [*surplus[:at], *surplus[at + 1 :]]:
         try:
             value = parser._get_value(several[0], word)

@@ -37,7 +37,7 @@ _LINGER = Path("/var/lib/systemd/linger")
 #: Seconds that setting up a service may take.
 _SERVICE_S = 60.0
 _UNIT = "$HOME/.config/systemd/user/rltui-alerts.service"
-#: Systemd of the user is found by this, which a login without it does not set.
+#: systemctl finds the user's systemd by this; some logins do not set it.
 _SYSTEMCTL = """\
 set -e
 export XDG_RUNTIME_DIR="${XDG_RUNTIME_DIR:-/run/user/$(id -u)}"
@@ -160,7 +160,7 @@ def edit(options: argparse.Namespace, given: Names) -> int:
         raise UsageError(f"no such program: {program_of(given)}; a URL begins with https://")
     elif given in config.hooks.all_targets:
         number = config.hooks.all_targets.index(given) + 1
-        emit(f"{shown}: there already, as target {number}\n")
+        emit(f"{shown}: already target {number}\n")
         return Exit.OK
     else:
         targets.append(given)
@@ -205,7 +205,7 @@ def install(options: argparse.Namespace) -> int:
     if _SYSTEMD.is_dir():
         return run(_INSTALL % command.replace("%", "%%").replace("$", "$$"), yes=options.yes)
     if not shutil.which("crontab"):
-        raise UsageError("no systemd of this user, nor crontab, which a service needs")
+        raise UsageError("a service needs user systemd or crontab: neither found")
     return run(_CRON_INSTALL % command.replace("%", r"\%"), yes=options.yes)
 
 

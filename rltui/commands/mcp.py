@@ -211,7 +211,7 @@ class Tools:
         """Judge a run
 
         Verdict on a run: what is wrong and since when, evidence, what moved first, the next step;
-        what looks odd but is no reason to stop; what cannot be judged.
+        what looks unusual, with the reason; what cannot be judged.
 
         run: name or glob; default: the worst
         since: id of an earlier answer, for changes only

@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -23,10 +22,10 @@ from rltui.core.text import clean, kept_clean
 from rltui.core.yaml_document import Node, nearest, read_document
 from rltui.facts.groups import folded_name
 from rltui.facts.numbers import plain, step_range
+from rltui.facts.prediction import ONE_WAY, Interval, expected
 from rltui.facts.runs import exit_words, since_words
 from rltui.health.configured import open_catalogue, open_rules
 from rltui.health.model import Finding
-from rltui.session.limits import session_limits
 from rltui.session.run import JudgedRun
 
 _NUMBER = r"(?:\d{1,400}\.?\d{0,400}|\.\d{1,400})(?:[eE][-+]?\d{1,9})?"
@@ -50,7 +49,6 @@ _LEVELS = {"bad": Level.BAD, "watch": Level.WATCH}
 _STATES = ("live", "waiting", "stalled", "finished", "stopped", "crashed", "cancelled")
 #: Former words for states.
 _FORMER = {"silent": "stalled", "ended": "stopped"}
-_ONE_WAY = (Direction.UP, Direction.DOWN)
 #: What is learned of each metric: where it ends, and how it got there.
 _LEARNED_ROWS = ("last 10 %", "mean")
 #: Depends on the machine, or only counts on.
@@ -62,8 +60,6 @@ _SAME = 1e-6
 _NEAR = 0.8
 
 Parts = Mapping[str, str | None]
-#: What is allowed, both ends included; None where it is open.
-Interval = tuple[float | None, float | None]
 
 
 class Known(NamedTuple):
@@ -152,9 +148,9 @@ def read_condition(node: Node, known: Known) -> Condition:
     if parts["metric"] and parts["metric"] not in known.metrics:
         name = clean(parts["metric"])
         mean = f"{name}.mean"
-        near = sorted((m for m in known.metrics if m.startswith(f"{name}.")), key=mean.__ne__)
-        near += [m for w in (name, mean) for m in similar(w, known.metrics, most=1, cutoff=_NEAR)]
-        hint = next(iter(near), None)
+        close = [m for w in (name, mean) for m in similar(w, known.metrics, most=1, cutoff=_NEAR)]
+        longer = (m for m in known.metrics if m.startswith(f"{name}."))
+        hint = next((m for m in (mean, *longer, *close) if m in known.metrics), None)
         node.complain(f"no metric {name!r} (a tag of the log is written 'tag {name}')", hint=hint)
     if parts["if_logged"] and (states or parts["steps"] or parts["no"] in _LEVELS):
         node.fail("'if logged' goes with a metric, a tag or a rule: every run has this")
@@ -165,7 +161,7 @@ def read_condition(node: Node, known: Known) -> Condition:
 def _check_numbers(node: Node, parts: Parts) -> None:
     if parts["metric"] or parts["tag"]:
         if not parts["rows"]:
-            node.complain("rows missing: add 'last 10', 'max' or 'at 100' behind the name")
+            node.complain("rows missing: add 'last 10', 'max' or 'at 100' after the name")
         if not parts["limits"]:
             node.complain("limit missing: add '> 0.4' or 'between 0 and 1' at the end")
     if parts["count"] and not int(parts["count"]):
@@ -317,7 +313,7 @@ def measured(run: JudgedRun, tag: str, parts: Parts) -> tuple[float, int, int]:
         raise NotMeasuredError(f"{name} has {wrong} of {len(x)} values that are not finite")
     stat = parts["stat"] or "mean"
     if stat == "best":
-        if info.direction not in _ONE_WAY:
+        if info.direction not in ONE_WAY:
             raise NotMeasuredError(f"{name} has no better and worse: ask for max or min")
         stat = "max" if info.direction is Direction.UP else "min"
     with np.errstate(all="ignore"):
@@ -351,8 +347,10 @@ def _rows(steps: np.ndarray, parts: Parts, name: str) -> slice:
 
 
 def left_out(runs: Sequence[JudgedRun]) -> dict[RunKey, str]:
-    """Which runs nothing is learned from, and why. The good others may be on watch. Files that were
-    just copied look live: a live run counts if none of its job got further."""
+    """Which runs nothing is learned from, and why. The good others may be on watch.
+
+    Files that were just copied look live: a live run counts if none of its job got further.
+    """
     most = dict[tuple[str, str, str], int]()
     found = {}
     for run in runs:
@@ -439,62 +437,3 @@ def _rounded(x: float, *, up: bool = False) -> str:
     near = float(f"{x:.3e}")
     unit = 10.0 ** (math.floor(math.log10(abs(near))) - 3) if near else 0.0
     return f"{near + unit * ((near < x) if up else -(near > x)):.4g}"
-
-
-# -- how far seeds differ --------------------------------------------------------------------
-
-
-def expected(values: FloatArray, direction: Direction, conditions: int) -> Interval:
-    """Where the next runs will be, by the values (n,) of good runs that differ in their seed.
-    The prediction interval mean ± t s √(1 + 1/n), with Student's t at a chance that is divided by
-    all that is asked of the runs to come (Hahn 1970, "Additional factors for calculating prediction
-    intervals for samples from a normal distribution", JASA 65, 1668-1676; Bonferroni's inequality):
-    few runs make it wide. They do not tell whether a positive quantity spreads by a difference or
-    by a factor: its upper limit is the farther of both. Of a metric that should go up only a low
-    value is wrong, of one that should go down a high one. ``conditions``: asked of each run."""
-    limits = session_limits().gate
-    sides = 1 if direction in _ONE_WAY else 2
-    chance = limits.chance / (limits.runs * max(1, conditions) * sides)
-    with np.errstate(all="ignore"):
-        low, high = _predicted(values, chance)
-        if (values > 0).all():
-            high = max(high, float(np.exp(_predicted(np.log(values), chance)[1])))
-    return (
-        low if direction is not Direction.DOWN and math.isfinite(low) else None,
-        high if direction is not Direction.UP and math.isfinite(high) else None,
-    )
-
-
-def _predicted(values: FloatArray, chance: float) -> tuple[float, float]:
-    """The interval that the next value leaves on either side with this chance."""
-    n = len(values)
-    middle = float(values.mean())
-    reach = student(chance, n - 1) * float(values.std(ddof=1)) * math.sqrt(1 + 1 / n)
-    return middle - reach, middle + reach
-
-
-@lru_cache(maxsize=256)
-def student(chance: float, freedom: int) -> float:
-    """The value that Student's t exceeds with a chance below a half; ``freedom``: 1 or more. Its
-    distribution is a finite sum (Abramowitz and Stegun, 26.7.3 and 26.7.4), halved down here."""
-    low = 0.0
-    high = math.pi / 2
-    for _ in range(100):
-        angle = (low + high) / 2
-        if (1 - _within(angle, freedom)) / 2 > chance:
-            low = angle
-        else:
-            high = angle
-    return math.sqrt(freedom) * math.tan(low)
-
-
-def _within(angle: float, freedom: int) -> float:
-    """The chance that t lies within ± √freedom tan(angle)."""
-    odd = freedom % 2
-    term = math.cos(angle) if odd else 1.0
-    total = 0.0
-    for k in range(2 + odd, freedom + 1, 2):
-        total += term
-        term *= math.cos(angle) ** 2 * (k - 1) / k
-    part = math.sin(angle) * total
-    return (angle + part) * 2 / math.pi if odd else part

@@ -154,8 +154,8 @@ def _values(case: Evaluation, level: Level, names: frozenset[str]) -> dict[str, 
     signal = case.signals.get(level)
     low, high = _limits(case, level)
     has_limits = signal is not None and (signal.low is not None or signal.high is not None)
-    if has_limits and low is high is None:
-        return {}  # a limit that is none at this row: of a best below zero there is no share
+    if has_limits and low is None and high is None:
+        return {}  # no limit at this row: a best below zero has no share
     facts = {} if signal is None else signal.facts
     values: dict[str, float | None] = {n: finite(facts[n][-1]) for n in names if n in facts}
     # a parameter of that name is what the words speak of: of a quotient, not of its dividend

@@ -148,8 +148,7 @@ def _headline(run: JudgedRun) -> Json | None:
     _, means = ends_of(run, tag)
     if run.data.count(tag) < 2 or len(means) < 2:
         return None
-    before, after = (mean * run.infos[tag].scale for mean in means)
-    return {"metric": _title(run, tag), "before": before, "after": after}
+    return {"metric": _title(run, tag), "before": means[0], "after": means[1]}
 
 
 def _story(story: Story) -> Json:
@@ -202,7 +201,7 @@ def _evidence(run: JudgedRun, finding: Finding) -> Json:
 
 
 def _odd(run: JudgedRun, told: Collection[int]) -> list[str]:
-    """List what looks wrong and is no reason to stop: what is usual, not sure yet, over or to come;
+    """List what looks wrong and is no story: what is usual, not sure yet, over or to come;
     not what is ``told`` (ids of findings) in a story."""
     facts = [f"{_title(run, tag)} {words}" for tag, words in odd_facts(run)]
     over = []

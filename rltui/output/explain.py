@@ -284,8 +284,8 @@ def explain_text(document: Json, *, reasons: bool = False) -> str:
 
 
 def _meanings(document: Json, reasons: bool) -> list[str]:
-    """Lines on the meanings of a tag: that of frameworks that write more of the name itself, or of
-    most of them, and who has another."""
+    """Lines on the meanings of a tag: first that with the longest matching pattern, else of most
+    frameworks; then the others."""
     # Entries that are the same for several frameworks stand together.
     groups: dict[tuple[object, ...], list[Json]] = {}
     for entry in document.get("tags", ()):
@@ -306,8 +306,8 @@ def _meanings(document: Json, reasons: bool) -> list[str]:
     many = any(group[0]["metric"] for group in others) and not (reasons or shown)
     if many:
         lines += wrap(
-            f"{document['name']}, most likely: {first[0]['title']}; "
-            "--framework NAME explains another, --reasons all",
+            f"{document['name']} most likely means {first[0]['title']}; "
+            "for others: --framework NAME or --reasons",
             _WIDTH,
         )
     for group in ranked:

@@ -67,8 +67,7 @@ class FindingDocument(TypedDict):
     summary: str
     """The finding in a sentence, with numbers; of an event about a whole run, its verdict."""
     advice: str
-    """Next step for its story, as on screen, else that of its rule; "Nothing to do." of a run that
-    is well."""
+    """Next step of its story, as on screen, or of its rule; "Nothing to do." for a healthy run."""
 
 
 class FindingReference(TypedDict):

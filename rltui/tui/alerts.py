@@ -55,7 +55,7 @@ class Alerts:
             self._app.write_terminal(notification(event_words(loud[0]) + more, os.environ))
 
     def close(self, *, hurried: bool) -> list[str]:
-        """Wait shortly for messages that the hook has not received yet, shorter when ``hurried``;
+        """Wait briefly for messages that the hook has not received yet, less when ``hurried``;
         returns what went wrong meanwhile, which no notice shows."""
         said: list[str] = []
         if self._hook is not None:

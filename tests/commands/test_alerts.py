@@ -155,7 +155,7 @@ def test_a_table_of_cron_that_cannot_be_read_is_left_alone(
         assert (tmp_path / "tab").read_text() == "@daily mine\n"
     monkeypatch.setenv("PATH", str(tmp_path / "none"))
     assert "no service is set up" in cli("alerts", "remove", "--yes").err
-    assert "no systemd of this user, nor crontab" in cli("alerts", "install", tmp_path).err
+    assert "a service needs user systemd or crontab" in cli("alerts", "install", tmp_path).err
 
 
 def test_no_secret_is_shown(cli: Cli, file: Path) -> None:

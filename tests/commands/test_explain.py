@@ -36,8 +36,8 @@ def test_what_a_user_needs_fits_on_a_screen(cli: Cli, name: str) -> None:
 
 def test_a_name_says_where_it_holds_which_entry_matched_and_what_judges_it(cli: Cli) -> None:
     text = " ".join(cli("explain", "train/kl").out.split())
-    assert text.startswith("train/kl, most likely: KL to reference; --framework NAME ")
-    assert cli("explain", "actor/loss").out.startswith("actor/loss, most likely: total loss;")
+    assert text.startswith("train/kl most likely means KL to reference; for others: ")
+    assert cli("explain", "actor/loss").out.startswith("actor/loss most likely means total loss;")
     assert "no known framework (llm-rl, preference)" in text
     assert "omnisafe, ray-tune, trading, no known framework (classic-rl)" in text
     assert text.count("matched by") == text.count("judged by") == 1

@@ -13,20 +13,17 @@ from hypothesis import strategies as st
 
 from rltui.catalogue import load_catalogue
 from rltui.core.errors import DocumentError
-from rltui.core.level import Direction
 from rltui.core.yaml_document import Node
 from rltui.facts.gate import (
     Condition,
     Known,
     Others,
     Outcome,
-    expected,
     job_of,
     judge,
     learned,
     left_out,
     read_conditions,
-    student,
 )
 from rltui.session import JudgedRun
 from tests.builders import START, a_batch, a_source, steps
@@ -177,35 +174,6 @@ def test_any_text_is_a_condition_or_an_error_of_the_document(text: str) -> None:
         except DocumentError:
             return
     assert isinstance(judge(found, SMALL, Others()), Outcome)
-
-
-@pytest.mark.parametrize(
-    ("freedom", "chance", "value"),  # of printed tables
-    [(1, 0.025, 12.706), (2, 0.005, 9.925), (7, 0.025, 2.365), (10, 0.0005, 4.587),
-     (30, 0.025, 2.042)],
-)  # fmt: skip
-def test_the_quantiles_of_student(freedom: int, chance: float, value: float) -> None:
-    assert student(chance, freedom) == pytest.approx(value, abs=6e-4)
-
-
-@pytest.mark.parametrize("draw", ["normal", "lognormal"])
-def test_months_of_good_runs_stay_inside(draw: str) -> None:
-    random = np.random.default_rng(1)
-    quiet = 0
-    for _ in range(400):
-        runs = getattr(random, draw)(0.0, 0.3, 38)
-        low, high = expected(runs[:8], Direction.NONE, 1)
-        quiet += bool(((runs[8:] >= low) & (runs[8:] <= high)).all())
-    assert quiet >= 0.95 * 400
-
-
-def test_fewer_runs_and_more_conditions_make_it_wider() -> None:
-    x = np.array([1.0, 1.1, 0.9, 1.0, 1.05, 0.95, 1.02, 0.98])
-    widths = [expected(v, Direction.UP, n)[0] or 0.0 for v, n in ((x, 1), (x, 40), (x[:3], 40))]
-    assert widths == sorted(widths, reverse=True)
-    assert expected(x, Direction.UP, 1)[1] is None
-    assert expected(x, Direction.DOWN, 1)[0] is None
-    assert expected(np.array([1e300, 2e300, -1e300]), Direction.NONE, 1) == (None, None)
 
 
 def test_what_is_learned_is_met_by_what_it_was_learned_from(tmp_path: Path) -> None:

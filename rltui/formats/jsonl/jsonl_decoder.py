@@ -46,7 +46,7 @@ class JsonLinesDecoder(LastLine):
         """Rows of the training, and of what runs beside it."""
         self._order, self._open = RowOrder(), OpenObject()
         self._taken = -1
-        """Where in the file the newest line goes on whose first rows did not wait for its end."""
+        """Offset of the rest of the newest line whose first rows were decoded before its end."""
         self._before = 0
         """Records before this call."""
         self._lost = 0

@@ -147,7 +147,7 @@ def rows_of(
     if ``last`` is set: further bytes may close the quote.
     """
     mark = max(piece.rfind(b'"'), piece.rfind(b"\r"))
-    # the csv reader of Python 3.10 refuses zeros, which are part of no number or name anyway
+    # Python 3.10's csv reader refuses NUL bytes, which no number or name contains anyway
     piece = piece.replace(b"\0", b"\1")
     if mark < 0:
         yield from _unquoted(piece, 0, delimiter)

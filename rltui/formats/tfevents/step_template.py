@@ -59,7 +59,7 @@ class StepTemplate:
         self._mask = np.full(self.size, 0xFF, np.uint8)
         for span, wall in zip(spans, self._walls.tolist(), strict=True):
             self._mask[wall : wall + 8] = 0
-            self._mask[wall + 9 : wall + 9 + self._width] = 0x80  # whether the step goes on
+            self._mask[wall + 9 : wall + 9 + self._width] = 0x80  # varint continuation bits
             self._mask[wall - 1 + span.length : wall + 3 + span.length] = 0
         for scalar in scalars:
             place = scalar.pos - start
@@ -152,7 +152,7 @@ class StepTemplate:
         walls = np.ascontiguousarray(walls[:count])
         for layout, places, word in self._values:
             values = self._gather(data, pos, count, places, word)
-            values *= 1  # a NaN that signals becomes quiet: numpy would warn wherever it is used
+            values *= 1  # quiets signaling NaNs: numpy would warn wherever they are used
             sink.rows(layout, steps, walls.view(np.float64), values)
         return count, StepGroup(int(steps[-1]), int(walls[-1]))
 

@@ -181,8 +181,8 @@ def relative(
 
 
 def half_way(part: FloatArray, factor: float, beyond: BoolArray) -> IntArray | int:
-    """(n,) at each row, the first of those that lie, in powers of two and added up, more than half
-    of the way from the base to ``factor`` times that; for all 0 where no row is ``beyond``."""
+    """(n,) for each row, where the newest cumulative sum of the way from the base to ``factor``
+    times that, in logarithms, less a half, began to rise; 0 for all if no row is ``beyond``."""
     if not beyond.any():
         return 0
     with np.errstate(all="ignore"):
@@ -261,7 +261,7 @@ def below_start(rows: Rows, *, share: float, unit: float = 0.0) -> Signal:
     as large: the entropy of a Gaussian begins there and has no natural zero, while that of a choice
     among seventy actions is no larger. Nor, with ``unit``, a value that may be on its way through
     zero, see :func:`_settled`. What has a ``bottom`` is measured from the lowest of that so far.
-    It began :func:`half_way`, but for what has a ``unit``.
+    Onset: half-way to the limit, except with a ``unit``.
     """
     x = rows.x
     start = rows.once("start", lambda: beginnings(rows.x))
@@ -329,8 +329,8 @@ def off_best(
     proportionally less; only above a ``floor``; with ``least_second``: only
     while a ``second`` metric is at least that, and never without it. ``event``: a row is a mean
     over a held-out set, and one that is far beyond suffices. Rows before the first value of
-    ``learns``, if that is logged, are no measure: a buffer is filled at another speed. It began
-    :func:`half_way`.
+    ``learns``, if that is logged, are no measure: a buffer is filled at another speed.
+    Onset: half-way to the limit.
     """
     x = rows.x
     n = rows.count
